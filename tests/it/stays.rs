@@ -15,7 +15,7 @@ async fn a_flat_is_found_through_the_host() {
     assert_eq!(task["agentType"], "airbnb", "{task:#}");
     let told = task["artifacts"].to_string();
     for words in [
-        "in Oslo, from Friday 2 January 2026 to Sunday 4 January 2026 (2 nights), for 2 guests, for at most 240 altogether",
+        "in Oslo, from Friday 2 January 2026 to Sunday 4 January 2026 (2 nights), for 2 guests, for at most 240 EUR altogether",
         "(sandbox)",
         "https://listings.sandbox.example/rooms/",
     ] {

@@ -3,12 +3,13 @@
 use chrono::NaiveDate;
 use domain::{Artifact, Part};
 use serde_json::json;
+use words::Currency;
 
 use crate::listing::Listing;
 use crate::wanted::Wanted;
 
 /// The list, in words and as data.
-pub(crate) fn artifact(wanted: &Wanted, listings: &[Listing]) -> Artifact {
+pub(crate) fn artifact(wanted: &Wanted, listings: &[Listing], currency: Option<Currency>) -> Artifact {
     let data = json!({
         "place": wanted.place,
         "from": wanted.first.to_string(),
@@ -17,14 +18,15 @@ pub(crate) fn artifact(wanted: &Wanted, listings: &[Listing]) -> Artifact {
         "guests": wanted.guests,
         "children": wanted.children,
         "maxPrice": wanted.most(),
+        "currency": wanted.currencies.first().filter(|_| wanted.currencies.len() == 1),
         "listings": listings,
     });
-    let parts = vec![Part::text(text(wanted, listings)), Part::data(data)];
+    let parts = vec![Part::text(text(wanted, listings, currency)), Part::data(data)];
     Artifact::new("stays", parts).named("Places to stay")
 }
 
-fn text(wanted: &Wanted, listings: &[Listing]) -> String {
-    let asked = asked(wanted);
+fn text(wanted: &Wanted, listings: &[Listing], currency: Option<Currency>) -> String {
+    let asked = asked(wanted, currency);
     if listings.is_empty() {
         return format!("I found no place to stay {asked}.");
     }
@@ -40,7 +42,7 @@ fn text(wanted: &Wanted, listings: &[Listing]) -> String {
 }
 
 /// What was looked for, so that everybody sees what was understood.
-fn asked(wanted: &Wanted) -> String {
+fn asked(wanted: &Wanted, currency: Option<Currency>) -> String {
     let nights = match wanted.nights() {
         1 => "one night".to_owned(),
         nights => format!("{nights} nights"),
@@ -53,9 +55,13 @@ fn asked(wanted: &Wanted) -> String {
     if wanted.children > 0 {
         whom = format!("{whom} and {}", people(wanted.children, "child", "children"));
     }
-    let price = wanted
-        .most()
-        .map(|most| format!(", for at most {most} altogether"));
+    let price = wanted.most().map(|most| match wanted.currencies.as_slice() {
+        _ if !wanted.is_price_for(currency) => {
+            ", at any price, as the service does not say which currency its prices are in".to_owned()
+        }
+        [one] => format!(", for at most {most} {one} altogether"),
+        _ => format!(", for at most {most} altogether"),
+    });
     format!(
         "in {}, from {} to {} ({nights}), for {whom}{}",
         wanted.place,

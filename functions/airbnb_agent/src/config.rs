@@ -5,6 +5,7 @@ use edge::config::{ConfigError, Env};
 use outbound::mcp::Pins;
 use serde::Deserialize;
 use url::Url;
+use words::Currency;
 
 /// The function's settings, read once.
 #[derive(Clone)]
@@ -27,6 +28,9 @@ pub struct Server {
     pub tools: Tools,
     /// `MCP_LINK_HOSTS`: hosts of links that are shown; others are left out. JSON list.
     pub link_hosts: Vec<String>,
+    /// `MCP_CURRENCY`: the currency of its prices, by its ISO 4217 code. Where there is none, a highest price in a currency that its
+    /// user names is not searched for.
+    pub currency: Option<Currency>,
 }
 
 /// What tools and arguments are called: as the open-source server for Airbnb has them, where nothing else is said.
@@ -92,11 +96,13 @@ impl Config {
         let pins = env.required_json("MCP_TOOLS");
         let tools = env.optional_json("MCP_NAMES");
         let link_hosts = env.optional_json("MCP_LINK_HOSTS");
+        let currency = env.optional("MCP_CURRENCY");
         let server = Server {
             url: url?,
             pins: pins?,
             tools: tools?.unwrap_or_default(),
             link_hosts: link_hosts?.unwrap_or_else(|| vec!["www.airbnb.com".to_owned()]),
+            currency: currency?,
         };
         Ok(Self {
             server,

@@ -98,10 +98,13 @@ impl StayExecutor {
                 said: before,
                 step: Step::Found(listings),
             }) if before == said.len() => return Ok(Ok((wanted, listings))),
-            _ => match Reading::of(&UserContext::newest(history.iter()), run.now()).read(&said) {
-                Ok(wanted) => (wanted, None, 0),
-                Err(question) => return Ok(Err(Outcome::InputRequired(question))),
-            },
+            _ => {
+                let reading = Reading::of(&UserContext::newest(history.iter()), run.now());
+                match reading.priced_in(self.homes.currency()).read(&said) {
+                    Ok(wanted) => (wanted, None, 0),
+                    Err(question) => return Ok(Err(Outcome::InputRequired(question))),
+                }
+            }
         };
         // Said once: each news of a task is written, pushed, and written down again by whoever asked.
         if run.task().status.state != TaskState::Working {
@@ -137,7 +140,7 @@ impl Executor for StayExecutor {
         };
         let listings = self.homes.with_details(&wanted, listings).await;
         Ok(Outcome::Completed {
-            artifacts: vec![answer::artifact(&wanted, &listings)],
+            artifacts: vec![answer::artifact(&wanted, &listings, self.homes.currency())],
             say: None,
         })
     }

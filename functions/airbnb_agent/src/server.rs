@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use outbound::Outbound;
 use outbound::mcp::{Filled, McpAnswer, McpClient, McpError, McpForm};
 use serde_json::{Map, Value};
+use words::Currency;
 
 use crate::Server;
 use crate::listing::Listing;
@@ -36,6 +37,11 @@ impl Homes {
         }
     }
 
+    /// Which currency its prices are in, where that is known.
+    pub(crate) fn currency(&self) -> Option<Currency> {
+        self.server.currency
+    }
+
     /// What there is, the server's best first; or the form that it wants to have filled in before.
     pub(crate) async fn search(
         &self,
@@ -45,7 +51,7 @@ impl Homes {
         let names = &self.server.tools;
         let mut arguments = self.stay(wanted);
         arguments.insert(names.place.clone(), wanted.place.clone().into());
-        if let Some(most) = wanted.most() {
+        if let Some(most) = wanted.most().filter(|_| wanted.is_price_for(self.currency())) {
             arguments.insert(names.most.clone(), most.into());
         }
         let found = self

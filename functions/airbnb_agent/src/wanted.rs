@@ -11,19 +11,25 @@
 //! assert_eq!((wanted.first.to_string().as_str(), wanted.nights()), ("2026-12-04", 2));
 //! ```
 
-mod abroad;
 mod data;
 mod people;
 mod price;
 mod stay;
+mod unread;
+
+use std::sync::LazyLock;
 
 use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
 use domain::{Message, Timestamp, UserContext, clean};
 use serde::{Deserialize, Serialize};
-use words::{DateOrder, Named, When, days, places, text};
+use words::{Currency, DateOrder, Glossary, Named, When, days, places, text};
 
 pub(crate) use data::schema;
+use people::Party;
+
+/// What rooms and those who stay in them are called in other languages.
+static ABROAD: LazyLock<Glossary> = LazyLock::new(|| Glossary::of(include_str!("wanted/abroad.txt")));
 
 /// Most characters of a message that are read.
 const TEXT_MAX: usize = 2_000;
@@ -34,40 +40,15 @@ const GUESTS_MAX: u32 = 16;
 const NIGHTS_MAX: i64 = 30;
 
 /// What an accommodation is asked about, so that it is no part of a place's name.
-const TOPIC: [&str; 32] = [
-    "flat",
-    "flats",
-    "apartment",
-    "apartments",
-    "room",
-    "rooms",
-    "house",
-    "houses",
-    "home",
-    "homes",
-    "studio",
-    "hotel",
-    "hotels",
-    "hostel",
-    "cabin",
-    "villa",
-    "single",
-    "airbnb",
-    "accommodation",
-    "lodging",
-    "place",
-    "stay",
-    "bed",
-    "beds",
-    "cottage",
-    "ryokan",
-    "care",
-    "price",
-    "starting",
-    "arriving",
-    "leaving",
-    "checkout",
-];
+const TOPIC: &str = "flat flats apartment apartments room rooms house houses home homes studio hotel hotels hostel cabin villa \
+    single airbnb accommodation lodging place stay bed beds cottage ryokan care price starting arriving leaving checkout";
+
+fn is_topic(lower: &str) -> bool {
+    TOPIC.split(' ').any(|topic| topic == lower)
+}
+
+const NOT_ALL_READ: &str =
+    "I cannot read all of that. From which day to which, for how many guests, and up to which price?";
 
 /// What is searched for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +65,9 @@ pub struct Wanted {
     pub children: u32,
     /// The highest price.
     price: Option<Price>,
+    /// The codes of the currencies that it may be in.
+    #[serde(default)]
+    pub currencies: Vec<String>,
 }
 
 /// A highest price.
@@ -110,6 +94,12 @@ impl Wanted {
             Price::Stay(price) => i64::from(price),
         })
     }
+
+    /// Whether the highest price may be meant in this currency, which nobody may know.
+    pub(crate) fn is_price_for(&self, currency: Option<Currency>) -> bool {
+        let code = currency.map_or("", |currency| currency.code());
+        self.currencies.is_empty() || self.currencies.iter().any(|one| one == code)
+    }
 }
 
 /// What was said so far; anything may be missing.
@@ -118,80 +108,105 @@ struct Said {
     places: Vec<String>,
     days: Vec<When>,
     nights: Option<u32>,
-    guests: Option<u32>,
-    children: Option<u32>,
+    party: Party,
     price: Option<Price>,
-    /// What of the data cannot be read.
+    /// Those that the price may be in; none where that was not said.
+    currencies: Vec<Currency>,
+    /// What cannot be read.
     wrong: Option<String>,
+    /// Something of the words is left over.
+    unread: bool,
 }
 
 impl Said {
     /// What was said later counts; a single day behind a single day is the day of departure.
     fn then(self, later: Self) -> Self {
-        let days = match (self.days.as_slice(), later.days.as_slice()) {
-            (days, []) => days.to_vec(),
-            ([first], [last])
-                if self.nights.or(later.nights).is_none() && stay::is_one(first) && stay::is_one(last) =>
-            {
-                vec![first.clone(), last.clone()]
-            }
-            (_, days) => days.to_vec(),
+        let is_departure = |first: &When, last: &When| {
+            self.nights.or(later.nights).is_none() && first.is_one() && last.is_one()
         };
+        let days = match (self.days.as_slice(), later.days.as_slice()) {
+            ([first], [last]) if is_departure(first, last) => vec![first.clone(), last.clone()],
+            (days, []) | (_, days) => days.to_vec(),
+        };
+        let nights = later.nights.or(self.nights.filter(|_| later.days.len() < 2));
         Self {
-            places: if later.places.is_empty() {
-                self.places
-            } else {
-                later.places
-            },
-            nights: later.nights.or(self.nights.filter(|_| later.days.len() < 2)),
             days,
-            guests: later.guests.or(self.guests),
-            children: later.children.or(self.children),
-            price: later.price.or(self.price),
-            wrong: later.wrong,
+            nights,
+            wrong: later.wrong.clone(),
+            unread: later.unread,
+            ..later.over(self)
         }
     }
 
     /// The same with what `words` say of what the data leaves open.
     fn or(self, words: Self) -> Self {
         let dated = !self.days.is_empty();
+        let nights = self.nights.or(words.nights.filter(|_| self.days.len() < 2));
+        let wrong = self.wrong.clone().or(words.wrong.clone().filter(|_| !dated));
+        Self {
+            nights,
+            wrong,
+            ..self.over(words)
+        }
+    }
+
+    /// The same with what `other` says of what is open.
+    fn over(self, other: Self) -> Self {
+        let is_told = self.price.is_some() || !self.currencies.is_empty();
+        let currencies = if is_told {
+            self.currencies
+        } else {
+            other.currencies
+        };
         Self {
             places: if self.places.is_empty() {
-                words.places
+                other.places
             } else {
                 self.places
             },
-            nights: self.nights.or(words.nights.filter(|_| self.days.len() < 2)),
-            days: if dated { self.days } else { words.days },
-            guests: self.guests.or(words.guests),
-            children: self.children.or(words.children),
-            price: self.price.or(words.price),
-            wrong: self.wrong.or(words.wrong.filter(|_| !dated)),
+            days: if self.days.is_empty() {
+                other.days
+            } else {
+                self.days
+            },
+            nights: self.nights.or(other.nights),
+            party: Party {
+                adults: self.party.adults.or(other.party.adults),
+                children: self.party.children.or(other.party.children),
+            },
+            price: self.price.or(other.price),
+            currencies,
+            wrong: self.wrong.or(other.wrong),
+            unread: self.unread || other.unread,
         }
     }
 }
 
-/// How messages are read: whose today it is, and how dates are written there.
+/// How messages are read: whose today it is, how dates are written there, and which currency the prices are in.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
     today: NaiveDate,
     order: Option<DateOrder>,
+    currency: Option<Currency>,
 }
 
 impl Reading {
     /// As this user says things, now.
     #[must_use]
     pub fn of(user: &UserContext, now: Timestamp) -> Self {
-        let zone: Tz = user
-            .time_zone
-            .as_deref()
-            .and_then(|zone| zone.parse().ok())
-            .unwrap_or(Tz::UTC);
+        let zone: Option<Tz> = user.time_zone.as_deref().and_then(|zone| zone.parse().ok());
         let now = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default();
         Self {
-            today: now.with_timezone(&zone).date_naive(),
+            today: now.with_timezone(&zone.unwrap_or(Tz::UTC)).date_naive(),
             order: user.locale.as_deref().and_then(DateOrder::of),
+            currency: None,
         }
+    }
+
+    /// The same where prices are in this currency, so that another is asked about.
+    #[must_use]
+    pub fn priced_in(self, currency: Option<Currency>) -> Self {
+        Self { currency, ..self }
     }
 
     /// What the messages of a user want, the oldest first.
@@ -201,21 +216,29 @@ impl Reading {
     pub fn read(&self, said: &[&Message]) -> Result<Wanted, String> {
         let mut together = Said::default();
         for (index, message) in said.iter().enumerate() {
-            let text = message.text();
-            let data = data::read(message);
-            let words = match words::corrected(&text) {
+            let asked = self.wanted(together.clone()).err().unwrap_or_default();
+            let is_priced = Some(&asked) == self.in_other_money(&together).as_ref();
+            let (mut text, data) = (message.text(), data::read(message));
+            // A number alone is what was asked for, "no" is no highest price.
+            let alone = people::number_alone(&text);
+            if is_priced && words::yes_or_no(&text) == Some(false) {
+                together.price = None;
+            } else if is_priced {
+                text = format!("at most {text}");
+            }
+            let mut words = match words::corrected(&text) {
                 Some((before, instead)) => self.words(before, index > 0).then(self.words(instead, true)),
                 None => self.words(&text, index > 0),
             };
-            // A number alone is what was asked for.
-            let alone = people::number_alone(&text).filter(|_| {
-                self.wanted(together.clone())
-                    .is_err_and(|asked| asked == people::HOW_MANY)
-            });
-            together = together.then(data.or(Said {
-                guests: words.guests.or(alone),
-                ..words
-            }));
+            words.unread &= alone.is_none();
+            match (alone, together.price) {
+                (Some(_), _) if asked == people::HOW_MANY => {
+                    words.party.adults = words.party.adults.or(alone)
+                }
+                (Some(most), Some(Price::Stay(_))) if is_priced => words.price = Some(Price::Stay(most)),
+                _ => {}
+            }
+            together = together.then(data.or(words));
         }
         self.wanted(together)
     }
@@ -223,21 +246,22 @@ impl Reading {
     /// What words say. In a `reply` a name is taken for a place that nothing speaks for but that it is asked for.
     fn words(&self, said: &str, reply: bool) -> Said {
         let said: String = said.chars().take(TEXT_MAX).collect();
-        let known = |word: &str| places::is_common(word) || TOPIC.contains(&word);
-        let said = words::in_english(&said, abroad::topic, known).unwrap_or(said);
+        let known = |word: &str| places::is_common(word) || is_topic(word);
+        let said = ABROAD.in_english(&said, known).unwrap_or(said);
         let said = price::spelled(&said);
         let mut words = text::split(&said, TEXT_MAX);
         let unsure = people::unsure(&said, &words);
-        text::mark_topic(&mut words, |word| TOPIC.contains(&word));
-        let price = price::take(&mut words);
+        text::mark_topic(&mut words, is_topic);
+        let (price, currencies) = price::take(&mut words).unzip();
         let nights = people::take_nights(&mut words);
         let time = days::take(&mut words, self.order);
         let departs = stay::has_departure(&words, &time);
         let days = stay::days(&words, &time, nights, self.today);
-        let (guests, children) = people::take(&mut words);
-        let unsaid = guests.is_none() && children.is_none() && people::take_unsaid(&mut words);
+        let party = people::take(&mut words);
+        let unsaid = party == Party::default() && people::take_unsaid(&mut words);
         let mut named: Vec<String> = Vec::new();
         let found = places::find(&words);
+        let unread = unread::is_any(&words, &found, &time.mentions);
         // "Vilnius from Friday": who begins with a name means it.
         let is_meant = |place: &Named| reply || !place.guessed || place.at == 0;
         for place in found.into_iter().filter(is_meant) {
@@ -250,23 +274,35 @@ impl Reading {
                 _ => named.push(place.text),
             }
         }
+        let misnamed = || {
+            let date = days::misnamed(&time.named, self.today)?;
+            let question = date.format("%-d %B %Y is a %A. Which day do you mean?");
+            Some(question.to_string())
+        };
         Said {
             places: named.iter().map(|name| clean(name, PLACE_MAX)).collect(),
             // "Tonight and tomorrow night" are two.
             nights: nights.or((time.tonight && !departs).then(|| u32::try_from(days.len()).unwrap_or(1))),
             days,
-            guests,
-            children,
+            party,
             price,
+            currencies: currencies.unwrap_or_default(),
             wrong: unsure
                 .map(str::to_owned)
-                .or_else(|| {
-                    let date = days::misnamed(&time.named, self.today)?;
-                    let question = date.format("%-d %B %Y is a %A. Which day do you mean?");
-                    Some(question.to_string())
-                })
+                .or_else(misnamed)
                 .or_else(|| unsaid.then(|| people::HOW_MANY.to_owned())),
+            unread,
         }
+    }
+
+    /// The question about a price in money of which the service knows nothing.
+    fn in_other_money(&self, said: &Said) -> Option<String> {
+        let ours = self.currency.filter(|_| said.price.is_some())?;
+        let is_other = !said.currencies.is_empty() && !said.currencies.contains(&ours);
+        is_other.then(|| {
+            let code = ours.code();
+            format!("Prices are in {code} here. What is the highest price in {code}, or is there none?")
+        })
     }
 
     fn wanted(&self, said: Said) -> Result<Wanted, String> {
@@ -285,17 +321,33 @@ impl Reading {
             (Err(where_to), Err(when)) => return Err(format!("{where_to} {when}")),
             (Err(question), Ok(_)) | (Ok(_), Err(question)) => return Err(question),
         };
-        let guests = said.guests.unwrap_or(1);
-        let children = said.children.unwrap_or(0);
+        let guests = said.party.adults.unwrap_or(1);
+        let children = said.party.children.unwrap_or(0);
         if guests == 0 || guests.saturating_add(children) > GUESTS_MAX {
             return Err(format!("For how many guests, from 1 to {GUESTS_MAX}?"));
         }
+        if said.unread {
+            return Err(NOT_ALL_READ.to_owned());
+        }
+        if let Some(question) = self.in_other_money(&said) {
+            return Err(question);
+        }
+        let told = said.currencies.iter().map(|currency| currency.code().to_owned());
+        let currencies = match self.currency {
+            Some(ours) => vec![ours.code().to_owned()],
+            None => told.collect(),
+        };
         Ok(Wanted {
             place,
             first,
             last,
             guests,
             children,
+            currencies: if said.price.is_some() {
+                currencies
+            } else {
+                Vec::new()
+            },
             price: said.price,
         })
     }

@@ -10,7 +10,6 @@
 //! assert_eq!((wanted.kind, wanted.days[0].to_string().as_str()), (Kind::Free, "2026-12-04"));
 //! ```
 
-mod abroad;
 mod clocks;
 mod data;
 mod found;
@@ -93,6 +92,18 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    fn disconnect() -> Self {
+        Self {
+            kind: Kind::Disconnect,
+            days: Vec::new(),
+            hours: None,
+            through: false,
+            minutes: 0,
+            zone: None,
+            with_others: false,
+        }
+    }
+
     /// The part of one of the days; none for all of it.
     #[must_use]
     pub fn hours_of(&self, day: NaiveDate) -> Option<Hours> {
@@ -205,15 +216,7 @@ impl Reading {
             return Err(wrong);
         }
         if said.kind == Some(Kind::Disconnect) {
-            return Ok(Wanted {
-                kind: Kind::Disconnect,
-                days: Vec::new(),
-                hours: None,
-                through: false,
-                minutes: 0,
-                zone: None,
-                with_others: false,
-            });
+            return Ok(Wanted::disconnect());
         }
         let zone = said.zone.or(self.zone);
         let now = self.now.with_timezone(&zone.unwrap_or(Tz::UTC));
@@ -225,31 +228,7 @@ impl Reading {
         let (Some(kind), false) = (said.kind, said.days.is_empty()) else {
             return Err(missing(said.kind.is_some(), !said.days.is_empty()));
         };
-        if let Some(When::Unclear { first, second, .. }) =
-            said.days.iter().find(|day| matches!(day, When::Unclear { .. }))
-        {
-            return Err(format!(
-                "Is {first}/{second} the day or the month first? Tell me the date with the month's name."
-            ));
-        }
-        if said.days.iter().any(|day| found::is_cut(day, today)) {
-            return Err(too_many());
-        }
-        if let Some(date) = words::days::misnamed(&said.named, today) {
-            return Err(format!(
-                "{} Which day do you mean?",
-                date.format("%-d %B %Y is a %A.")
-            ));
-        }
-        if said.days.iter().any(|day| found::is_reversed(day, today)) {
-            return Err("That ends before it begins. From which day to which?".to_owned());
-        }
-        if said.is_week && said.days.iter().any(|day| matches!(day, When::Month(_))) {
-            return Err("Which week of the month? Tell me its first day.".to_owned());
-        }
-        let mut days = found::resolved(&said, today);
-        days.sort_unstable();
-        days.dedup();
+        let mut days = found::dates(&said, today)?;
         let (Some(first), Some(last)) = (days.first(), days.last()) else {
             return Err("I know no such day. Which day do you mean?".to_owned());
         };
@@ -285,10 +264,8 @@ impl Reading {
 fn clear(wanted: &Wanted, hours: Hours) -> Result<(), String> {
     let zone = wanted.zone.unwrap_or(Tz::UTC);
     let over = Days::new(u64::from(hours.to <= hours.from));
-    let each = wanted
-        .days
-        .iter()
-        .map(|day| (*day, day.checked_add_days(over).unwrap_or(*day)));
+    let each = wanted.days.iter();
+    let each = each.map(|day| (*day, day.checked_add_days(over).unwrap_or(*day)));
     let ends = wanted.days.first().copied().zip(wanted.days.last().copied());
     let spans: Vec<(NaiveDate, NaiveDate)> = match wanted.through {
         true => ends.into_iter().collect(),

@@ -1,8 +1,8 @@
 //! A message as its user meant it: words, and what data says of places, days and units. Data counts before words; fields
 //! that the schema does not have are ignored, and what has the wrong type is asked about.
 
-use chrono::{Datelike as _, NaiveDate};
-use domain::{Message, PartContent};
+use agent::data::{Fields, objects};
+use domain::Message;
 use serde_json::{Map, Value, json};
 use words::{Named, When};
 
@@ -56,13 +56,9 @@ impl From<&Message> for Said {
             text: message.text(),
             data: Given::default(),
         };
-        let objects = message.parts.iter().filter_map(|part| match &part.content {
-            PartContent::Data(Value::Object(fields)) => Some(fields),
-            _ => None,
-        });
         let wordless = said.text.trim().is_empty();
         let mut texts = Vec::new();
-        for fields in objects {
+        for fields in objects(message) {
             said.data = said.data.then(Given::read(fields));
             if wordless {
                 texts.extend(other_texts(fields));
@@ -99,47 +95,32 @@ fn is_place(name: &str) -> bool {
 impl Given {
     fn read(fields: &Map<String, Value>) -> Self {
         let mut given = Self::default();
-        let field = |name: &str| fields.get(name).filter(|value| !value.is_null());
-        let cannot = |name: &str, must: &str| Some(format!("I cannot read `{name}`: {must}"));
-        for (name, value) in fields
-            .iter()
-            .filter(|(name, value)| is_place(name) && !value.is_null())
-        {
-            match places(value) {
-                Some(places) => given.places.extend(places),
-                None => given.wrong = cannot(name, "it must be names of places. Which places?"),
-            }
+        let names = fields.keys().filter(|name| is_place(name));
+        let mut fields = Fields::of(fields);
+        for name in names {
+            let named = fields.one(name, "it must be names of places. Which places?", places);
+            given.places.extend(named.unwrap_or_default());
         }
         given.more_places = given.places.iter().filter(|place| !place.chained).count() > MAX_PLACES;
         given.places.truncate(MAX_PLACES);
-        let mut day = |name: &str| {
-            let day = field(name)?;
-            let read = day.as_str().and_then(|day| day.parse::<NaiveDate>().ok());
-            if read.is_none() {
-                given.wrong = cannot(name, "it must be a day such as 2026-12-04. Which day?");
-            }
-            read
-        };
-        match (day("from"), day("to")) {
-            (Some(first), None) => given.days = vec![date(first)],
-            (Some(first), Some(last)) if first == last => given.days = vec![date(first)],
+        match (fields.day("from"), fields.day("to")) {
+            (Some(first), None) => given.days = vec![first.into()],
+            (Some(first), Some(last)) if first == last => given.days = vec![first.into()],
             (Some(first), Some(last)) if first < last => {
-                given.days = vec![When::Span(Box::new(date(first)), Box::new(date(last)))];
+                given.days = vec![When::span(first.into(), last.into())];
             }
-            (Some(_), Some(_)) => {
-                given.wrong = cannot("to", "it lies before `from`. From which day to which?");
-            }
-            (None, Some(_)) if given.wrong.is_none() => {
-                given.wrong = cannot("to", "there is no `from` beside it. From which day?");
-            }
-            (None, _) => {}
+            (Some(_), Some(_)) => fields.wrong("to", "it lies before `from`. From which day to which?"),
+            (None, Some(_)) => fields.wrong("to", "there is no `from` beside it. From which day?"),
+            (None, None) => {}
         }
-        match field("units").map(Value::as_str) {
-            None => {}
-            Some(Some("metric")) => given.units = AskedUnits::METRIC,
-            Some(Some("imperial")) => given.units = AskedUnits::IMPERIAL,
-            Some(_) => given.wrong = cannot("units", "it must be metric or imperial. Which?"),
-        }
+        let units = |value: &Value| match value.as_str()? {
+            "metric" => Some(AskedUnits::METRIC),
+            "imperial" => Some(AskedUnits::IMPERIAL),
+            _ => None,
+        };
+        let units = fields.one("units", "it must be metric or imperial. Which?", units);
+        given.units = units.unwrap_or_default();
+        given.wrong = fields.asked();
         given
     }
 
@@ -215,14 +196,6 @@ fn named(name: &str) -> Option<Vec<Named>> {
         })
         .collect();
     (fits && !parts.is_empty()).then_some(parts)
-}
-
-fn date(date: NaiveDate) -> When {
-    When::Date {
-        year: Some(date.year()),
-        month: date.month(),
-        day: date.day(),
-    }
 }
 
 #[cfg(test)]

@@ -57,16 +57,17 @@ impl Homes {
     }
 
     /// The agent's settings.
-    pub(crate) fn settings(&self, gateway: &Url) -> [(&'static str, String); 3] {
+    pub(crate) fn settings(&self, gateway: &Url) -> [(&'static str, String); 4] {
         let url = self.live.clone().unwrap_or_else(|| below(gateway, SANDBOX));
-        let hosts = match self.live {
-            Some(_) => String::new(),
-            None => json!([LINK_HOST]).to_string(),
+        let (hosts, currency) = match self.live {
+            Some(_) => Default::default(),
+            None => (json!([LINK_HOST]).to_string(), "EUR".to_owned()),
         };
         [
             ("MCP_URL", url.to_string()),
             ("MCP_TOOLS", json!(Pins::of(&self.tools)).to_string()),
             ("MCP_LINK_HOSTS", hosts),
+            ("MCP_CURRENCY", currency),
         ]
     }
 }

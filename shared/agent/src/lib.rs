@@ -7,6 +7,7 @@
 //! One agent is one [`Agent`] value; its function's `main.rs` builds it and hands it to [`router`] for HTTP events
 //! and to [`handle`] for queue events.
 
+pub mod data;
 mod drafting;
 mod execute_error;
 mod executor;

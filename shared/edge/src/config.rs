@@ -52,6 +52,7 @@
 //! | `MCP_TOOLS` | airbnb_agent | its tools that may be called, as they were read: JSON `{"name": "SHA-256"}`, which `switchyard mcp pin` writes | required |
 //! | `MCP_NAMES` | airbnb_agent | what tools and arguments are called there: JSON, as `airbnb_agent::Tools` has it | the names of `@openbnb/mcp-server-airbnb` |
 //! | `MCP_LINK_HOSTS` | airbnb_agent | hosts of links that are shown, a JSON list; others are left out | `["www.airbnb.com"]` |
+//! | `MCP_CURRENCY` | airbnb_agent | the currency of its prices, an ISO 4217 code | a highest price in a currency that its user names is not searched for |
 //! | `BROWSER_KEYS_URL` | oauth_callback | with `CONSENT_AGENT` and `AGENT_URL`: where the keys of each tenant's browsers are vouched for, with `{tenant}` | every user types a code |
 //! | `CONSENT_BASE_URL` | calendar_agent | where users go to agree: `oauth_callback`, deployed for this agent | required |
 //! | `GOOGLE_CALENDAR_URL` | calendar_agent | the calendar's API, in front of `/freeBusy` | Google's own |

@@ -3,30 +3,9 @@
 use crate::phrases::{Word, words};
 
 /// What takes back what stands before it, wherever a clause begins with it.
-const TAKES_BACK: &[&[&str]] = &[
-    &["i", "mean"],
-    &["i", "meant"],
-    &["or", "rather"],
-    &["make", "that"],
-    &["make", "it"],
-    &["scratch", "that"],
-    &["no", "wait"],
-    &["wait", "no"],
-    &["actually"],
-    &["sorry"],
-    &["correction"],
-    &["ich", "meine"],
-    &["ich", "meinte"],
-    &["besser", "gesagt"],
-    &["quiero", "decir"],
-    &["perdón"],
-    &["mejor", "dicho"],
-    &["je", "veux", "dire"],
-    &["pardon"],
-    &["jeg", "mener"],
-    &["jeg", "mente"],
-    &["unnskyld"],
-];
+const TAKES_BACK: &str = "i mean, i meant, or rather, make that, make it, scratch that, no wait, wait no, actually, sorry, \
+    correction, ich meine, ich meinte, besser gesagt, quiero decir, perdón, mejor dicho, je veux dire, pardon, jeg mener, jeg mente, \
+    unnskyld";
 
 /// "Sorry for the trouble" takes nothing back.
 const REASONS: &[&str] = &["for", "about", "für", "por", "pour"];
@@ -42,27 +21,17 @@ const INSTEAD: &[&str] = &[
 pub fn corrected(text: &str) -> Option<(&str, &str)> {
     let words = words(text);
     let begins = |at: usize| {
-        let end = at
-            .checked_sub(1)
-            .and_then(|before| words.get(before))
-            .map(|word| word.end);
-        let gap = |end: usize| text.get(end..words.get(at)?.start);
-        end.and_then(gap)
-            .is_some_and(|gap| gap.contains([',', '.', '…', '-', '–', '—', ';', '(', '!', '?', '\n']))
+        let (before, word) = (words.get(at.checked_sub(1)?)?, words.get(at)?);
+        let gap = text.get(before.end..word.start)?;
+        Some(gap.contains([',', '.', '…', '-', '–', '—', ';', '(', '!', '?', '\n']))
     };
     let (mut at, mut found) = (1, None);
-    while at < words.len() {
-        match words
-            .get(at..)
-            .filter(|_| begins(at))
-            .and_then(|said| taken_back(text, said))
-        {
-            Some(behind) => {
-                found = Some((at, behind));
-                at += behind;
-            }
-            None => at += 1,
-        }
+    while let Some(said) = words.get(at..).filter(|said| !said.is_empty()) {
+        let behind = begins(at)
+            .filter(|begins| *begins)
+            .and_then(|_| taken_back(text, said));
+        found = behind.map(|behind| (at, behind)).or(found);
+        at += behind.unwrap_or(1);
     }
     let (at, behind) = found?;
     let (before, after) = (words.get(at - 1)?.end, words.get(at + behind)?.start);
@@ -82,23 +51,29 @@ fn taken_back(text: &str, said: &[Word<'_>]) -> Option<usize> {
 
 /// How many words at the beginning of these take back what stands before them.
 fn takes_back(text: &str, said: &[Word<'_>]) -> Option<usize> {
-    let lower = |at: usize| said.get(at).map(Word::lower).unwrap_or_default();
-    let is = |way: &&&[&str]| way.iter().enumerate().all(|(at, word)| lower(at) == *word);
-    match TAKES_BACK.iter().find(is) {
-        Some([_]) if REASONS.contains(&lower(1).as_str()) => None,
-        Some(way) => Some(way.len()),
+    let is_reason = |word: &Word<'_>| REASONS.contains(&word.lower().as_str());
+    match way(said) {
+        Some(1) if said.get(1).is_some_and(is_reason) => None,
+        Some(length) => Some(length),
         None => {
             let (no, next) = (said.first()?, said.get(1)?);
-            let marked = text
-                .get(no.end..next.start)?
-                .contains([',', '.', '…', '-', '–', '—', '!']);
-            let more = TAKES_BACK
-                .iter()
-                .any(|way| way.iter().enumerate().all(|(at, word)| lower(at + 1) == *word));
-            let instead = marked || more || INSTEAD.contains(&next.lower().as_str());
+            let gap = text.get(no.end..next.start)?;
+            let marked = gap.contains([',', '.', '…', '-', '–', '—', '!']);
+            let instead = marked || way(said.get(1..)?).is_some() || INSTEAD.contains(&next.lower().as_str());
             (NO.contains(&no.lower().as_str()) && instead).then_some(1)
         }
     }
+}
+
+/// How many words of these are a way to take something back.
+fn way(said: &[Word<'_>]) -> Option<usize> {
+    let lower: Vec<String> = said.iter().take(3).map(Word::lower).collect();
+    let ways = TAKES_BACK
+        .split(", ")
+        .map(|way| way.split(' ').collect::<Vec<_>>());
+    let mut said =
+        ways.filter(|way| lower.len() >= way.len() && way.iter().zip(&lower).all(|(way, said)| way == said));
+    said.next().map(|way| way.len())
 }
 
 #[cfg(test)]

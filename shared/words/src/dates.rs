@@ -1,7 +1,9 @@
 //! Calendar dates in words and numbers.
 
+use chrono::Month;
+
 use crate::order::DateOrder;
-use crate::text::{Kind, Word};
+use crate::text::{self, Kind, Word, before, lower};
 use crate::when::When;
 
 /// A date that begins at `index`, with the number of words it takes.
@@ -21,59 +23,32 @@ pub(crate) fn at(words: &[Word], index: usize, order: Option<DateOrder>) -> Opti
 
 /// `24th` where no month follows.
 pub(crate) fn ordinal(word: &Word) -> Option<u32> {
-    let digits = ["st", "nd", "rd", "th"]
-        .iter()
-        .find_map(|end| word.lower.strip_suffix(end))?;
-    digits.parse().ok().filter(|day| (1..=31).contains(day))
+    text::ordinal(&word.lower).filter(|day| (1..=31).contains(day))
 }
 
 /// The month of this name, from 1.
 pub(crate) fn month(word: &Word) -> Option<u32> {
-    const NAMES: [(&str, &str); 12] = [
-        ("january", "jan"),
-        ("february", "feb"),
-        ("march", "mar"),
-        ("april", "apr"),
-        ("may", "may"),
-        ("june", "jun"),
-        ("july", "jul"),
-        ("august", "aug"),
-        ("september", "sep"),
-        ("october", "oct"),
-        ("november", "nov"),
-        ("december", "dec"),
-    ];
-    let lower = word.lower.as_str();
-    let found = NAMES
-        .iter()
-        .position(|(long, short)| lower == *long || lower == *short || lower == "sept" && *short == "sep");
-    found.and_then(|index| u32::try_from(index + 1).ok())
+    let name = if word.lower == "sept" { "sep" } else { &word.lower };
+    let month: Month = name.parse().ok()?;
+    Some(month.number_from_month())
 }
 
 /// `2026-12-24`, `24.12.2026`, `24.12`
 fn written_in_numbers(text: &str) -> Option<When> {
-    let digits = |text: &str, most: usize| {
-        let plain = !text.is_empty() && text.len() <= most && text.bytes().all(|byte| byte.is_ascii_digit());
-        if plain { text.parse::<u32>().ok() } else { None }
+    let digits = |text: &str| {
+        let number = text.parse::<u32>().ok().filter(|_| text.len() <= 4);
+        number.filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    let dashed: Vec<&str> = text.split('-').collect();
-    if let [year, month, day] = dashed.as_slice() {
-        let year = digits(year, 4).filter(|year| *year >= 1900)?;
-        return Some(checked(
-            i32::try_from(year).ok(),
-            digits(month, 2)?,
-            digits(day, 2)?,
-        ))
-        .flatten();
-    }
-    let dotted: Vec<&str> = text.split('.').collect();
-    match dotted.as_slice() {
-        [day, month] if month.len() == 2 => checked(None, digits(month, 2)?, digits(day, 2)?),
-        [day, month, year] if year.len() == 4 => checked(
-            i32::try_from(digits(year, 4)?).ok(),
-            digits(month, 2)?,
-            digits(day, 2)?,
-        ),
+    let pieces: Vec<&str> = text.split(['-', '.']).collect();
+    let lengths: Vec<usize> = pieces.iter().map(|piece| piece.len()).collect();
+    let numbers = pieces.into_iter().map(digits).collect::<Option<Vec<u32>>>()?;
+    let year = |year: u32| i32::try_from(year).ok();
+    match (numbers.as_slice(), lengths.as_slice(), text.contains('-')) {
+        ([first, month, day], [4, ..], true) if *first >= 1900 && !text.contains('.') => {
+            checked(year(*first), *month, *day)
+        }
+        ([day, month, last], [.., 4], false) => checked(year(*last), *month, *day),
+        ([day, month], [_, 2], false) => checked(None, *month, *day),
         _ => None,
     }
 }
@@ -116,12 +91,8 @@ pub(crate) fn order_of(words: &[Word]) -> Option<DateOrder> {
 /// `3.1.`, or `on 3.1`: one digit alone may be any number.
 fn dotted_short(words: &[Word], index: usize) -> Option<(When, usize)> {
     let (day, month) = words.get(index)?.lower.split_once('.')?;
-    let led = index
-        .checked_sub(1)
-        .and_then(|before| words.get(before))
-        .is_some_and(|before| matches!(before.lower.as_str(), "on" | "am" | "den"));
-    let closed = words.get(index + 1).is_some_and(|mark| mark.text == ".");
-    if !led && !closed {
+    let led = matches!(before(words, index), "on" | "am" | "den");
+    if !led && lower(words, index + 1) != "." {
         return None;
     }
     checked(None, month.parse().ok()?, day.parse().ok()?).map(|when| (when, 1))
@@ -132,22 +103,20 @@ fn checked(year: Option<i32>, month: u32, day: u32) -> Option<When> {
     fits.then_some(When::Date { year, month, day })
 }
 
-/// One day of a month, or two with a dash between: `24`, `24th`, `22-24`.
-fn days(word: &Word) -> Option<(u32, Option<u32>)> {
+/// One day of a month, or two: `24`, `24th`, `22-24`, `22 to 24`; with where they end.
+fn days(words: &[Word], index: usize) -> Option<((u32, Option<u32>), usize)> {
     let one = |text: &str| {
-        let text = ["st", "nd", "rd", "th"]
-            .iter()
-            .find_map(|end| text.strip_suffix(end))
-            .unwrap_or(text);
-        if text.len() > 2 {
-            None
-        } else {
-            text.parse().ok().filter(|day| (1..=31).contains(day))
-        }
+        let number = text::ordinal(text).or_else(|| text.parse().ok().filter(|_| text.len() <= 2));
+        number.filter(|day| (1..=31).contains(day))
     };
-    match word.lower.split_once('-') {
-        None => Some((one(&word.lower)?, None)),
-        Some((first, last)) => Some((one(first)?, Some(one(last)?))),
+    let word = lower(words, index);
+    if let Some((first, last)) = word.split_once('-') {
+        return Some(((one(first)?, Some(one(last)?)), index + 1));
+    }
+    let last = words.get(index + 1).filter(|word| is_to(word));
+    match last.and_then(|_| one(lower(words, index + 2))) {
+        Some(last) => Some(((one(word)?, Some(last)), index + 3)),
+        None => Some(((one(word)?, None), index + 1)),
     }
 }
 
@@ -155,57 +124,41 @@ fn days_of(month: u32, days: (u32, Option<u32>), year: Option<i32>) -> When {
     let date = |day| When::Date { year, month, day };
     match days {
         (day, None) => date(day),
-        (first, Some(last)) => When::Span(Box::new(date(first)), Box::new(date(last))),
+        (first, Some(last)) => When::span(date(first), date(last)),
     }
 }
 
 /// `24 December 2026`, `24th of December`, `22-24 November`, `22 to 24 November`
 fn day_then_month(words: &[Word], index: usize) -> Option<(When, usize)> {
-    let mut day = days(words.get(index)?)?;
-    let mut next = index + 1;
-    if day.1.is_none()
-        && words.get(next).is_some_and(is_to)
-        && let Some((last, None)) = words.get(next + 1).and_then(days)
-        && words.get(next + 2).and_then(month).is_some()
-    {
-        day.1 = Some(last);
-        next += 2;
-    }
-    if words.get(next)?.lower == "of" {
-        next += 1;
-    }
+    let (days, next) = days(words, index)?;
+    let next = next + usize::from(lower(words, next) == "of");
     let month = month(words.get(next)?)?;
-    next += 1;
-    let (year, next) = year(words, next);
-    Some((days_of(month, day, year), next - index))
+    let (year, next) = year(words, next + 1);
+    Some((days_of(month, days, year), next - index))
 }
 
 /// `December 24`, `Dec 24th, 2026`, `November 22-24`
 fn month_then_day(words: &[Word], index: usize) -> Option<(When, usize)> {
     let month = month(words.get(index)?)?;
-    let the = usize::from(words.get(index + 1).is_some_and(|word| word.lower == "the"));
-    let mut day = days(words.get(index + 1 + the)?)?;
-    let mut next = index + 2 + the;
-    // "Nov 12 through 15", but not "Dec 28 to 4 January".
-    if day.1.is_none()
-        && words.get(next).is_some_and(is_to)
-        && let Some((last, None)) = words.get(next + 1).and_then(days)
-        && words.get(next + 2).and_then(self::month).is_none()
-        && words.get(next + 2).is_none_or(|after| !is_of_a_clock(after))
-    {
-        day.1 = Some(last);
-        next += 2;
-    }
+    let first = index + 1 + usize::from(lower(words, index + 1) == "the");
+    let (days, next) = match days(words, first)? {
+        // "Nov 12 through 15", but neither "Dec 28 to 4 January" nor "Nov 12 to 3 pm".
+        ((day, Some(_)), end) if end > first + 1 && words.get(end).is_some_and(owns_number) => {
+            ((day, None), first + 1)
+        }
+        found => found,
+    };
     let (year, next) = year(words, next);
-    Some((days_of(month, day, year), next - index))
+    Some((days_of(month, days, year), next - index))
 }
 
-/// Whether a number before it is an hour.
-fn is_of_a_clock(word: &Word) -> bool {
-    matches!(
-        word.text.to_lowercase().as_str(),
+/// Whether the number before it is its own, an hour or a day of this month.
+fn owns_number(word: &Word) -> bool {
+    let of_a_clock = matches!(
+        word.lower.as_str(),
         "am" | "pm" | "a.m." | "p.m." | "o'clock" | ":"
-    )
+    );
+    of_a_clock || month(word).is_some()
 }
 
 fn year(words: &[Word], index: usize) -> (Option<i32>, usize) {
@@ -222,30 +175,27 @@ fn year(words: &[Word], index: usize) -> (Option<i32>, usize) {
 
 /// Days that have names.
 fn feast(words: &[Word], index: usize) -> Option<(When, usize)> {
-    let lower = |offset: usize| words.get(index + offset).map_or("", |word| word.lower.as_str());
-    let date = |month, day| When::Date {
-        year: None,
-        month,
-        day,
-    };
-    match (lower(0), lower(1), lower(2)) {
-        ("christmas" | "xmas", "eve", _) => Some((date(12, 24), 2)),
-        ("christmas" | "xmas", "day", _) => Some((date(12, 25), 2)),
-        ("christmas" | "xmas", _, _) => Some((date(12, 25), 1)),
-        ("boxing", "day", _) => Some((date(12, 26), 2)),
-        ("new", "year's" | "years", "eve") => Some((date(12, 31), 3)),
-        ("new", "year's" | "years", "day") => Some((date(1, 1), 3)),
+    let date = |month, day| checked(None, month, day);
+    let joined = index
+        .checked_sub(1)
+        .is_some_and(|before| words.get(before).is_some_and(|word| word.kind == Kind::And));
+    let named = (
+        lower(words, index),
+        lower(words, index + 1),
+        lower(words, index + 2),
+    );
+    let (date, taken) = match named {
+        ("christmas" | "xmas", "eve", _) => (date(12, 24), 2),
+        ("christmas" | "xmas", "day", _) => (date(12, 25), 2),
+        ("christmas" | "xmas", _, _) => (date(12, 25), 1),
+        ("boxing", "day", _) => (date(12, 26), 2),
+        ("new", "year's" | "years", "eve") => (date(12, 31), 3),
+        ("new", "year's" | "years", "day") => (date(1, 1), 3),
         // The feast, not the turn of the year as in "between Christmas and New Year".
-        ("new", "year", _) if words.get(index)?.is_capital() && !is_joined(words, index) => {
-            Some((date(1, 1), 2))
-        }
-        _ => None,
-    }
-}
-
-fn is_joined(words: &[Word], index: usize) -> bool {
-    let before = index.checked_sub(1).and_then(|before| words.get(before));
-    before.is_some_and(|word| word.kind == Kind::And)
+        ("new", "year", _) if words.get(index)?.is_capital() && !joined => (date(1, 1), 2),
+        _ => return None,
+    };
+    Some((date?, taken))
 }
 
 /// What stands between the first and the last day.

@@ -2,10 +2,11 @@
 
 use chrono::{Datelike as _, NaiveDate, Weekday};
 
+use crate::clock::{self, Time};
+use crate::dates;
 use crate::order::DateOrder;
-use crate::text::{Kind, Word};
+use crate::text::{Kind, Word, before, lower, take_out};
 use crate::when::When;
-use crate::{clock, dates};
 
 /// Most days named in one question; more are no question.
 const MAX_NAMES: usize = 16;
@@ -25,6 +26,8 @@ pub struct Days {
     pub part: Option<String>,
     /// A time of the day, as it is written: `5 pm`.
     pub clock: Option<String>,
+    /// The same as numbers, where it is a time and not so many hours.
+    pub time: Option<Time>,
     /// It is about this moment.
     pub now: bool,
 }
@@ -41,8 +44,10 @@ pub fn misnamed(named: &[(Weekday, When)], today: NaiveDate) -> Option<NaiveDate
 /// Takes what is said of time out of the words. `order` says how numbers of dates are read; [`When::Unclear`] is what
 /// cannot be read without.
 pub fn take(words: &mut [Word], order: Option<DateOrder>) -> Days {
+    let (clock, time) = clock::take(words).unzip();
     let mut found = Days {
-        clock: clock::take(words),
+        clock,
+        time: time.flatten(),
         ..Days::default()
     };
     // "28/12 … 2/1": the first says how the second is written.
@@ -54,31 +59,27 @@ pub fn take(words: &mut [Word], order: Option<DateOrder>) -> Days {
             continue;
         };
         // "Monday to Wednesday", "between Friday and Sunday"
-        let between = index
-            .checked_sub(1)
-            .and_then(|before| words.get(before))
-            .is_some_and(|word| word.lower == "between");
+        let between = before(words, index) == "between";
         if let Some(to) = words.get(index + taken)
             && (dates::is_to(to) || between && to.kind == Kind::And)
             && let Some((last, more)) = at(words, index + taken + 1, order)
         {
             found.named.extend(its_name(words, index, taken, &when));
-            found
-                .named
-                .extend(its_name(words, index + taken + 1, more, &last));
-            when = When::Span(Box::new(when), Box::new(last));
+            let last_named = its_name(words, index + taken + 1, more, &last);
+            found.named.extend(last_named);
+            when = When::span(when, last);
             taken += 1 + more;
         }
         found.named.extend(its_name(words, index, taken, &when));
-        for word in words.iter_mut().skip(index).take(taken) {
+        for word in words.iter().skip(index).take(taken) {
             match word.lower.as_str() {
                 "tonight" | "tonight's" | "tonite" | "evening" | "night" => found.tonight = true,
                 "now" | "currently" | "moment" => found.now = true,
                 part if is_part_of_day(part) => found.part = Some(part.to_owned()),
                 _ => {}
             }
-            word.kind = Kind::Gap;
         }
+        take_out(words, index..index + taken);
         if found.mentions.len() < MAX_NAMES {
             if !found.days.contains(&when) {
                 found.days.push(when.clone());
@@ -110,9 +111,7 @@ fn at(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When, u
         .or_else(|| week(words, index))
         .or_else(|| named(words, index, order))
         .or_else(|| loose(words, index))?;
-    let part = words
-        .get(index + taken)
-        .is_some_and(|word| is_part_of_day(&word.lower));
+    let part = is_part_of_day(lower(words, index + taken));
     Some((when, taken + usize::from(part)))
 }
 
@@ -128,11 +127,6 @@ fn is_part_of_day(lower: &str) -> bool {
         lower,
         "morning" | "afternoon" | "evening" | "night" | "noon" | "midday" | "lunchtime"
     )
-}
-
-/// Small windows of lower-case words.
-fn lower(words: &[Word], index: usize) -> &str {
-    words.get(index).map_or("", |word| word.lower.as_str())
 }
 
 /// `today`, `tomorrow`, `the day after tomorrow`, `this evening`, `yesterday`
@@ -153,15 +147,17 @@ fn near(words: &[Word], index: usize) -> Option<(When, usize)> {
         ("today" | "today's" | "tonight" | "tonight's" | "tonite" | "now" | "currently", _, _) => {
             (When::In(0), 1)
         }
-        (
-            "tomorrow" | "tomorrow's" | "tmrw" | "tmr" | "tomorow" | "tommorow" | "tommorrow" | "tomorrows",
-            _,
-            _,
-        ) => (When::In(1), 1),
+        (tomorrow, _, _) if is_tomorrow(tomorrow) => (When::In(1), 1),
         ("overmorrow", _, _) => (When::In(2), 1),
         ("yesterday" | "yesterday's", _, _) => (When::In(-1), 1),
         _ => return None,
     })
+}
+
+/// Also as it is often mistyped.
+fn is_tomorrow(lower: &str) -> bool {
+    let typed = ["tomorrow", "tomorow", "tommorow", "tommorrow", "tmrw", "tmr"];
+    typed.contains(&lower.trim_end_matches('s').trim_end_matches('\''))
 }
 
 /// The number of words of a day with its name behind a comma: `today, Friday`, but not `today, Friday and Sunday`.
@@ -227,11 +223,12 @@ fn run(count: u32) -> When {
 
 /// A number that begins at `index`, and where it ends.
 fn amount(words: &[Word], index: usize) -> Option<(u32, usize)> {
-    match (
+    let window = (
         lower(words, index),
         lower(words, index + 1),
         lower(words, index + 2),
-    ) {
+    );
+    match window {
         ("a", "couple", "of") => Some((2, index + 3)),
         ("couple", "of", _) => Some((2, index + 2)),
         ("a", "few", _) => Some((3, index + 2)),
@@ -264,9 +261,8 @@ fn named(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When
     let lead = usize::from(matches!(lower(words, index), "next" | "this" | "coming" | "on"));
     let surely = lead == 1 || sibling(words, index);
     if let Some((first, last)) = words.get(index + lead)?.lower.split_once('-') {
-        let part =
-            |text: &str| weekday_of(text, true).map(|day| Box::new(When::Weekday { day, next: false }));
-        return Some((When::Span(part(first)?, part(last)?), lead + 1));
+        let part = |text: &str| weekday_of(text, true).map(|day| When::Weekday { day, next: false });
+        return Some((When::span(part(first)?, part(last)?), lead + 1));
     }
     let day = weekday(words.get(index + lead)?, surely)?;
     let after = index + lead + 1;
@@ -294,16 +290,9 @@ fn named(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When
 
 /// `sun` is a day beside other days, such as in `sat and sun`.
 fn sibling(words: &[Word], index: usize) -> bool {
-    let other = |index: Option<usize>| {
-        index
-            .and_then(|index| words.get(index))
-            .is_some_and(|word| weekday_of(&word.lower, false).is_some())
-    };
-    let joined = |index: Option<usize>| {
-        index
-            .and_then(|index| words.get(index))
-            .is_some_and(|word| word.kind != Kind::Word || dates::is_to(word))
-    };
+    let word = |at: Option<usize>| words.get(at?);
+    let other = |at| word(at).is_some_and(|word| weekday_of(&word.lower, false).is_some());
+    let joined = |at| word(at).is_some_and(|word| word.kind != Kind::Word || dates::is_to(word));
     joined(index.checked_sub(1)) && other(index.checked_sub(2))
         || joined(Some(index + 1)) && other(Some(index + 2))
 }
@@ -314,17 +303,14 @@ fn weekday(word: &Word, surely: bool) -> Option<Weekday> {
 }
 
 fn weekday_of(lower: &str, surely: bool) -> Option<Weekday> {
-    Some(match lower {
-        "monday" | "mondays" | "mon" => Weekday::Mon,
-        "tuesday" | "tuesdays" | "tue" | "tues" => Weekday::Tue,
-        "wednesday" | "wednesdays" | "wed" | "weds" => Weekday::Wed,
-        "thursday" | "thursdays" | "thu" | "thur" | "thurs" => Weekday::Thu,
-        "friday" | "fridays" | "fri" => Weekday::Fri,
-        "saturday" | "saturdays" | "sat" => Weekday::Sat,
-        "sunday" | "sundays" => Weekday::Sun,
-        "sun" if surely => Weekday::Sun,
-        _ => return None,
-    })
+    match lower {
+        "sun" if !surely => None,
+        "tues" => Some(Weekday::Tue),
+        "weds" => Some(Weekday::Wed),
+        "thur" | "thurs" => Some(Weekday::Thu),
+        lower if lower.ends_with("days") => lower.strip_suffix('s')?.parse().ok(),
+        lower => lower.parse().ok(),
+    }
 }
 
 /// `the 24th`, `in December`
@@ -333,8 +319,7 @@ fn loose(words: &[Word], index: usize) -> Option<(When, usize)> {
     if let Some(day) = dates::ordinal(word) {
         return Some((When::DayOfMonth(day), 1));
     }
-    let before = index.checked_sub(1).map_or("", |before| lower(words, before));
-    let led = matches!(before, "in" | "during" | "this" | "next");
+    let led = matches!(before(words, index), "in" | "during" | "this" | "next");
     let month = dates::month(word)?;
     let clear = word.lower.len() > 3 && !matches!(word.lower.as_str(), "march" | "may");
     (led || clear).then_some((When::Month(month), 1))

@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use iso_currency::Currency;
 use pure_rust_locales::{Locale, locale_match};
 
+use crate::currency::{is_code, is_named};
 use crate::phrases::{Word, words};
 
 /// A kind of things, by the word that people have for it.
@@ -43,10 +43,11 @@ const LONG_NAME: usize = 5;
 pub fn kinds(text: &str) -> Vec<Kind> {
     let words = words(text);
     let is_number = |word: &Word<'_>| word.text.bytes().all(|c| c.is_ascii_digit());
-    let behind_number = |pair: &[Word<'_>]| matches!(pair, [one, other] if is_number(one) && is_named(other));
+    let behind_number =
+        |pair: &[Word<'_>]| matches!(pair, [one, other] if is_number(one) && is_named(other.text));
     let mut found = Vec::new();
     // "Who won?": short names alone are too often words of their own.
-    let named: Vec<&Word<'_>> = words.iter().filter(|word| is_named(word)).collect();
+    let named: Vec<&Word<'_>> = words.iter().filter(|word| is_named(word.text)).collect();
     let is_surely = |word: &&Word<'_>| is_code(word.text) || word.text.len() >= LONG_NAME;
     if named.len() > 1 || named.iter().any(is_surely) || words.windows(2).any(behind_number) {
         found.push(Kind::Currency);
@@ -93,97 +94,13 @@ fn has_code(text: &str) -> bool {
     called || has.iter().any(|sign| text.contains(sign))
 }
 
-/// Whether a word beside a number names a currency: a code, its name, or what people call it.
-#[must_use]
-pub fn is_currency(word: &str) -> bool {
-    const CALLED: [&str; 14] = [
-        "kroner", "kronor", "kr", "bucks", "quid", "pounds", "eur", "usd", "nok", "gbp", "sek", "dkk", "chf",
-        "yen",
-    ];
-    let lower = word.to_lowercase();
-    CALLED.contains(&lower.as_str()) || is_currency_of(word, &lower)
-}
-
-fn is_named(word: &Word<'_>) -> bool {
-    is_currency_of(word.text, &word.lower())
-}
-
-/// A currency's code in capitals, or what it is called.
-fn is_currency_of(word: &str, lower: &str) -> bool {
-    let one = lower
-        .strip_suffix('s')
-        .filter(|one| one.len() > 2)
-        .unwrap_or(lower);
-    let is_known = CURRENCIES.contains(lower) || CURRENCIES.contains(one);
-    is_known || is_code(word) && Currency::from_code(word).is_some()
-}
-
-/// Whether a word is written like a currency's code.
-fn is_code(word: &str) -> bool {
-    word.len() == 3 && word.bytes().all(|c| c.is_ascii_uppercase())
-}
-
-/// What currencies are called: "dollar", "yen". Metals and units of account, whose codes begin with an X, are called by words of
-/// other meanings.
-static CURRENCIES: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let signs = || b'A'..=b'Z';
-    let codes =
-        signs().flat_map(|one| signs().flat_map(move |two| signs().map(move |three| [one, two, three])));
-    let codes = codes.filter(|code| !code.starts_with(b"X"));
-    let known = codes.filter_map(|code| Currency::from_code(std::str::from_utf8(&code).ok()?));
-    let called = known.filter_map(|currency| currency.name().split(' ').next_back().map(str::to_lowercase));
-    called
-        .filter(|name| name.chars().all(char::is_alphabetic))
-        .collect()
-});
-
 static LANGUAGES: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    use Locale::*;
     const LOCALES: [Locale; 45] = [
-        Locale::ar_EG,
-        Locale::bg_BG,
-        Locale::bn_BD,
-        Locale::ca_ES,
-        Locale::cs_CZ,
-        Locale::cy_GB,
-        Locale::da_DK,
-        Locale::de_DE,
-        Locale::el_GR,
-        Locale::en_GB,
-        Locale::es_ES,
-        Locale::et_EE,
-        Locale::eu_ES,
-        Locale::fa_IR,
-        Locale::fi_FI,
-        Locale::fr_FR,
-        Locale::ga_IE,
-        Locale::he_IL,
-        Locale::hi_IN,
-        Locale::hr_HR,
-        Locale::hu_HU,
-        Locale::id_ID,
-        Locale::is_IS,
-        Locale::it_IT,
-        Locale::ja_JP,
-        Locale::ko_KR,
-        Locale::lt_LT,
-        Locale::lv_LV,
-        Locale::ms_MY,
-        Locale::nb_NO,
-        Locale::nl_NL,
-        Locale::pl_PL,
-        Locale::pt_PT,
-        Locale::ro_RO,
-        Locale::ru_RU,
-        Locale::sk_SK,
-        Locale::sl_SI,
-        Locale::sr_RS,
-        Locale::sv_SE,
-        Locale::sw_KE,
-        Locale::th_TH,
-        Locale::tr_TR,
-        Locale::uk_UA,
-        Locale::vi_VN,
-        Locale::zh_CN,
+        ar_EG, bg_BG, bn_BD, ca_ES, cs_CZ, cy_GB, da_DK, de_DE, el_GR, en_GB, es_ES, et_EE, eu_ES, fa_IR,
+        fi_FI, fr_FR, ga_IE, he_IL, hi_IN, hr_HR, hu_HU, id_ID, is_IS, it_IT, ja_JP, ko_KR, lt_LT, lv_LV,
+        ms_MY, nb_NO, nl_NL, pl_PL, pt_PT, ro_RO, ru_RU, sk_SK, sl_SI, sr_RS, sv_SE, sw_KE, th_TH, tr_TR,
+        uk_UA, vi_VN, zh_CN,
     ];
     let named = LOCALES.iter().flat_map(|locale| {
         let english: Option<&str> = locale_match!(locale => LC_IDENTIFICATION::LANGUAGE);

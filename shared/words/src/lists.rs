@@ -41,39 +41,12 @@ pub(crate) fn preposition(lower: &str) -> Option<Tier> {
 
 /// Small words inside names: `Rio de Janeiro`, `Newcastle upon Tyne`.
 pub(crate) fn is_connector(lower: &str) -> bool {
-    matches!(
-        lower,
-        "de" | "del"
-            | "della"
-            | "di"
-            | "do"
-            | "da"
-            | "dos"
-            | "das"
-            | "du"
-            | "des"
-            | "la"
-            | "le"
-            | "les"
-            | "el"
-            | "al"
-            | "los"
-            | "las"
-            | "of"
-            | "upon"
-            | "am"
-            | "an"
-            | "der"
-            | "den"
-            | "sur"
-            | "en"
-            | "on"
-            | "y"
-            | "op"
-            | "aan"
-            | "sous"
-            | "the"
-    )
+    const CONNECTORS: [&str; 31] = [
+        "de", "del", "della", "di", "do", "da", "dos", "das", "du", "des", "la", "le", "les", "el", "al",
+        "los", "las", "of", "upon", "am", "an", "der", "den", "sur", "en", "on", "y", "op", "aan", "sous",
+        "the",
+    ];
+    CONNECTORS.contains(&lower)
 }
 
 /// Common words that are the second word of names: `Cape Town`, `Long Beach`.

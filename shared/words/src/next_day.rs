@@ -1,14 +1,15 @@
 //! The day after one that was spoken of.
 
 use chrono::Weekday;
+use pure_rust_locales::en_US::LC_TIME::DAY;
 
-use crate::phrases::words;
+use crate::phrases::{Word, words};
 
 /// "The day after", "and what about the next day?": whether a text asks for the day after the one that was spoken of, and for
 /// nothing else.
 #[must_use]
 pub fn is_day_after(text: &str) -> bool {
-    let lower: Vec<String> = words(text).iter().map(crate::phrases::Word::lower).collect();
+    let lower: Vec<String> = words(text).iter().map(Word::lower).collect();
     let leads = |word: &&str| {
         matches!(
             *word,
@@ -26,67 +27,51 @@ pub fn is_day_after(text: &str) -> bool {
 /// words alone.
 #[must_use]
 pub fn a_day_later(question: &str) -> Option<String> {
-    const THE_DAY_AFTER: &str = "the day after tomorrow";
-    let lower = question.to_lowercase();
-    // Small letters of other languages may be longer than their capitals.
-    let same_places = lower.len() == question.len();
-    if let Some(at) = lower.find(THE_DAY_AFTER).filter(|_| same_places) {
-        return replaced(question, at..at + THE_DAY_AFTER.len(), "in 3 days");
-    }
+    const THE_DAY_AFTER: [&str; 4] = ["the", "day", "after", "tomorrow"];
     let all = words(question);
-    if let Some([_, count, _]) = all.windows(3).find(|said| is_in_days(said)) {
-        let later = count.text.parse::<u32>().ok()?.checked_add(1)?;
-        return replaced(question, count.start..count.end, &later.to_string());
+    let replaced = |range: &[Word<'_>], with: &str| {
+        let (first, last) = (range.first()?, range.last()?);
+        let (before, after) = (question.get(..first.start)?, question.get(last.end..)?);
+        Some(format!("{before}{with}{after}"))
+    };
+    let is_after = |said: &&[Word<'_>]| said.iter().map(Word::lower).eq(THE_DAY_AFTER);
+    if let Some(after) = all.windows(THE_DAY_AFTER.len()).find(is_after) {
+        return replaced(after, "in 3 days");
     }
-    let days: Vec<_> = all
-        .iter()
-        .filter_map(|word| Some((word, later(&word.lower())?)))
-        .collect();
-    match days.as_slice() {
-        [] if crate::phrases::times(question).is_empty() => Some(format!(
-            "{} tomorrow",
-            question.trim_end_matches(['?', '!', '.', ' '])
-        )),
-        [(word, later)] => replaced(question, word.start..word.end, later),
+    // "In 3 days"
+    let counted = all.windows(3).find_map(|said| match said {
+        [one, count, days] if one.lower() == "in" && days.lower() == "days" => {
+            Some((count, count.text.parse::<u32>().ok()?))
+        }
+        _ => None,
+    });
+    if let Some((count, days)) = counted {
+        return replaced(&[*count], &days.checked_add(1)?.to_string());
+    }
+    let mut days = all.iter().filter_map(|word| Some((word, later(&word.lower())?)));
+    match (days.next(), days.next()) {
+        (None, _) if crate::phrases::times(question).is_empty() => {
+            let question = question.trim_end_matches(['?', '!', '.', ' ']);
+            Some(format!("{question} tomorrow"))
+        }
+        (Some((word, later)), None) => replaced(&[*word], later),
         _ => None,
     }
 }
 
-fn is_in_days(said: &[crate::phrases::Word<'_>]) -> bool {
-    let [one, count, days] = said else { return false };
-    one.lower() == "in" && count.text.bytes().all(|c| c.is_ascii_digit()) && days.lower() == "days"
-}
-
-fn replaced(text: &str, range: std::ops::Range<usize>, with: &str) -> Option<String> {
-    Some(format!(
-        "{}{with}{}",
-        text.get(..range.start)?,
-        text.get(range.end..)?
-    ))
-}
-
 /// The word for the day after.
-fn later(day: &str) -> Option<String> {
-    Some(match day {
-        "yesterday" => "today".to_owned(),
-        "today" | "tonight" => "tomorrow".to_owned(),
-        "tomorrow" => "the day after tomorrow".to_owned(),
+fn later(day: &str) -> Option<&'static str> {
+    match day {
+        "yesterday" => Some("today"),
+        "today" | "tonight" => Some("tomorrow"),
+        "tomorrow" => Some("the day after tomorrow"),
         day if day.len() > 5 => {
             let day: Weekday = day.parse().ok()?;
-            let names = [
-                "Monday",
-                "Tuesday",
-                "Wednesday",
-                "Thursday",
-                "Friday",
-                "Saturday",
-                "Sunday",
-            ];
-            let at = usize::try_from(day.succ().num_days_from_monday()).ok()?;
-            (*names.get(at)?).to_owned()
+            let at = usize::try_from(day.succ().num_days_from_sunday()).ok()?;
+            DAY.get(at).copied()
         }
-        _ => return None,
-    })
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Phrases as they are written: for one who passes on what was said and does not act on it.
 
+use chrono::{Month, Weekday};
+
 /// A word of a text, with where it stands.
 #[derive(Debug, Clone, Copy)]
 pub struct Word<'a> {
@@ -64,10 +66,15 @@ pub fn words(text: &str) -> Vec<Word<'_>> {
     out
 }
 
-/// Whether a word, in small letters, says when.
+/// Whether a word, in small letters, says when. The month of May does not in small letters, nor do names that are cut short.
 #[must_use]
 pub fn is_time(word: &str) -> bool {
-    TIME.contains(&word)
+    match word {
+        "today" | "tonight" | "tomorrow" | "yesterday" | "now" | "day" | "days" | "week" | "weeks"
+        | "weekend" | "weekends" | "month" | "months" | "year" | "years" | "hour" | "hours" | "morning"
+        | "afternoon" | "evening" | "night" | "noon" | "next" | "last" => true,
+        name => name.len() > 3 && (name.parse::<Weekday>().is_ok() || name.parse::<Month>().is_ok()),
+    }
 }
 
 /// Names of places: words written like names behind a preposition.
@@ -108,10 +115,8 @@ pub fn times(text: &str) -> Vec<String> {
         if is_time(&lower) {
             let before = at.checked_sub(1).and_then(|before| words.get(before));
             let linked = before.filter(|word| matches!(word.lower().as_str(), "on" | "this" | "at" | "in"));
-            let start = begun.map_or(linked.map_or(word.start, |linked| linked.start), |(start, _)| {
-                start
-            });
-            begun = Some((start, word.end));
+            let own = linked.unwrap_or(word).start;
+            begun = Some((begun.map_or(own, |(start, _)| start), word.end));
         } else if let Some((start, end)) = begun.take() {
             out.extend(text.get(start..end).map(str::to_owned));
         }
@@ -123,49 +128,3 @@ pub fn times(text: &str) -> Vec<String> {
     );
     out
 }
-
-/// Words that say when, in small letters.
-pub const TIME: &[&str] = &[
-    "today",
-    "tonight",
-    "tomorrow",
-    "yesterday",
-    "now",
-    "day",
-    "days",
-    "week",
-    "weeks",
-    "weekend",
-    "weekends",
-    "month",
-    "months",
-    "year",
-    "years",
-    "hour",
-    "hours",
-    "morning",
-    "afternoon",
-    "evening",
-    "night",
-    "noon",
-    "next",
-    "last",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];

@@ -4,7 +4,7 @@
 //! being the one thing that nothing else explains. Only the surest kind that a question has is taken.
 
 use crate::lists::{Tier, has_and, is_connector, is_grammar, is_second, is_talk, is_town_too, preposition};
-use crate::text::{Kind, Word};
+use crate::text::{Kind, Word, before, lower};
 
 pub use crate::lists::is_common;
 
@@ -139,7 +139,7 @@ fn candidates(words: &[Word]) -> Vec<Candidate> {
                 }
             }
             Kind::Word => {
-                let direct = anchor == Some(Tier::Sure) && follows(words, index, "in");
+                let direct = anchor == Some(Tier::Sure) && before(words, index) == "in";
                 if let Some(end) = name_end(words, index, direct && !shouted, direct) {
                     let start = first_capital(words, index, end, shouted);
                     if let Some(candidate) = candidate(words, (start, end), anchor, link, shouted) {
@@ -182,13 +182,6 @@ fn candidates(words: &[Word]) -> Vec<Candidate> {
     found
 }
 
-fn follows(words: &[Word], index: usize, lower: &str) -> bool {
-    index
-        .checked_sub(1)
-        .and_then(|before| words.get(before))
-        .is_some_and(|word| word.lower == lower)
-}
-
 /// Where the name that begins at `index` ends; `None` where none begins.
 fn name_end(words: &[Word], index: usize, direct: bool, behind_in: bool) -> Option<usize> {
     let first = words.get(index)?;
@@ -205,9 +198,7 @@ fn name_end(words: &[Word], index: usize, direct: bool, behind_in: bool) -> Opti
         && let Some(word) = words.get(end)
     {
         // "Oslo's weather", but "King's Lynn"
-        let possessive = words
-            .get(end - 1)
-            .is_some_and(|before| before.lower.ends_with("'s"));
+        let possessive = before(words, end).ends_with("'s");
         let goes_on = is_name(word) || word.kind == Kind::Word && is_second(&word.lower);
         if word.kind == Kind::Word && goes_on && (!possessive || word.is_capital()) {
             end += 1;
@@ -225,14 +216,10 @@ fn name_end(words: &[Word], index: usize, direct: bool, behind_in: bool) -> Opti
 
 /// Whether a name goes on behind one or two small words; how many words are then added.
 fn connects(words: &[Word], index: usize) -> Option<usize> {
-    let name = |index: usize| {
-        words
-            .get(index)
-            .is_some_and(|word| word.kind == Kind::Word && is_name(word))
-    };
+    let name = |index: usize| words.get(index).is_some_and(is_name);
     let capital = |index: usize| words.get(index).is_some_and(Word::is_capital);
     let before = index.checked_sub(1).is_some_and(capital);
-    let small = words.get(index)?.lower.as_str();
+    let small = lower(words, index);
     // "of", "on" and "the" are too common to join anything but names with capitals.
     let common = matches!(small, "of" | "on" | "the" | "an" | "am" | "do");
     if name(index + 1) && (!common || before && capital(index + 1)) {
@@ -273,15 +260,10 @@ fn candidate(
     shouted: bool,
 ) -> Option<Candidate> {
     let name = words.get(start..end)?;
-    let mut text = name
-        .iter()
-        .map(|word| word.text.as_str())
-        .collect::<Vec<_>>()
-        .join(" ");
-    let saint = name.len() > 1
-        && name
-            .iter()
-            .any(|word| matches!(word.lower.trim_end_matches('.'), "st" | "saint"));
+    let pieces: Vec<&str> = name.iter().map(|word| word.text.as_str()).collect();
+    let mut text = pieces.join(" ");
+    let is_saint = |word: &Word| matches!(word.lower.trim_end_matches('.'), "st" | "saint");
+    let saint = name.len() > 1 && name.iter().any(is_saint);
     if let Some(owner) = text.strip_suffix("'s")
         && !saint
     {
@@ -292,10 +274,7 @@ fn candidate(
     }
     text = text.chars().take(MAX_LETTERS).collect();
     let capital = !shouted && name.first().is_some_and(Word::is_capital);
-    let linked = match link {
-        Some(Link::List(tier) | Link::Chain(tier)) => Some(tier),
-        None => None,
-    };
+    let linked = link.map(|(Link::List(tier) | Link::Chain(tier))| tier);
     // A capital at the beginning of a sentence says nothing where the sentence goes on with plain words.
     let begins = start
         .checked_sub(1)
@@ -322,12 +301,6 @@ fn candidate(
 
 /// Whether the name goes on behind an "and": `Trinidad and Tobago`.
 fn merges(words: &[Word], start: usize, end: usize, ended: Option<usize>) -> bool {
-    let Some(before) = start.checked_sub(2).and_then(|index| words.get(index)) else {
-        return false;
-    };
-    ended == start.checked_sub(1)
-        && end == start + 1
-        && words
-            .get(start)
-            .is_some_and(|word| has_and(&before.lower, &word.lower))
+    let adjoins = start > 1 && ended == start.checked_sub(1) && end == start + 1;
+    adjoins && has_and(before(words, start - 1), lower(words, start))
 }

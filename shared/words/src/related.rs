@@ -1,7 +1,7 @@
 //! Days that are told by another day: "a week from tomorrow", "until Friday".
 
 use crate::days::Days;
-use crate::text::{Kind, Word};
+use crate::text::{Kind, Word, before as word_before, lower, take_out};
 use crate::when::When;
 
 /// Reads days that are counted from another: "a week from tomorrow", "two days after Christmas". For whoever asks about days; of a
@@ -9,118 +9,92 @@ use crate::when::When;
 pub fn count_on(words: &mut [Word], found: &mut Days) {
     let mut related: Vec<(usize, When)> = Vec::new();
     for (at, when) in std::mem::take(&mut found.mentions) {
-        let link = at.checked_sub(1);
-        let counted = match related.last() {
-            Some((first, When::Run { from: 0, count })) if is_one(&when) && is_amount(words, *first) => {
-                let link = link.filter(|link| is_word(words, *link, &["from", "after"]));
-                let link = link.filter(|link| is_read(words, (*first, *link)));
-                link.map(|link| (link, *count))
+        let link = at.checked_sub(1).filter(|_| when.is_one());
+        let link = link.filter(|link| is_word(words, *link, &["from", "after"]));
+        let counted = match (related.last(), link) {
+            (Some((first, When::Run { from: 0, count })), Some(link))
+                if is_amount(words, *first) && is_read(words, (*first, link)) =>
+            {
+                Some(*count)
             }
             _ => None,
         };
         match (counted, related.last_mut()) {
-            (Some((link, days)), Some((_, run))) => {
-                words
-                    .iter_mut()
-                    .skip(link)
-                    .take(1)
-                    .for_each(|word| word.kind = Kind::Gap);
+            (Some(days), Some((_, run))) => {
+                take_out(words, at - 1..at);
                 let than = Box::new(when);
                 *run = When::Later { days, than };
             }
             _ => related.push((at, when)),
         }
     }
-    put(found, related);
+    found.mentions = related;
+    settle(found);
 }
 
 /// Reads a day as the last of those that begin today where it stands behind an "until".
 pub fn up_to(words: &mut [Word], found: &mut Days) {
-    let related = std::mem::take(&mut found.mentions);
-    let related = related.into_iter().map(|(at, when)| {
-        let link = at.checked_sub(1);
-        let link = link.filter(|link| {
-            is_one(&when) && is_word(words, *link, &["until", "till", "til", "through", "thru"])
-        });
-        let Some(link) = link else { return (at, when) };
-        words
-            .iter_mut()
-            .skip(link)
-            .take(1)
-            .for_each(|word| word.kind = Kind::Gap);
-        (at, When::Span(Box::new(When::In(0)), Box::new(when)))
-    });
-    let related = related.collect();
-    put(found, related);
+    behind(
+        words,
+        found,
+        &["until", "till", "til", "through", "thru"],
+        |_, when| Some(When::span(When::In(0), when)),
+    );
 }
 
 /// Reads "before Friday" as from today to the day before. Call it behind [`crate::days::take`].
 pub fn before(words: &mut [Word], found: &mut Days) {
-    let related = std::mem::take(&mut found.mentions).into_iter().map(|(at, when)| {
-        let link = at.checked_sub(1);
-        let link = link.filter(|link| is_one(&when) && is_word(words, *link, &["before"]));
+    behind(words, found, &["before"], |counted, when| {
         // "The day before Christmas Eve"
-        let counts = |link: usize| {
-            let counted = link.checked_sub(1).and_then(|before| words.get(before));
-            counted.is_some_and(crate::days::is_time)
-        };
-        let Some(link) = link.filter(|link| !counts(*link)) else {
-            return (at, when);
-        };
-        words
-            .iter_mut()
-            .skip(link)
-            .take(1)
-            .for_each(|word| word.kind = Kind::Gap);
         let last = When::DayBefore(Box::new(when));
-        (at, When::Span(Box::new(When::In(0)), Box::new(last)))
+        (!counted.is_some_and(crate::days::is_time)).then(|| When::span(When::In(0), last))
     });
-    let related = related.collect();
-    put(found, related);
 }
 
-fn put(found: &mut Days, mentions: Vec<(usize, When)>) {
+/// Reads each single day behind one of these words, which is taken out, as something else. `read` gets the word before the link.
+fn behind(
+    words: &mut [Word],
+    found: &mut Days,
+    links: &[&str],
+    read: impl Fn(Option<&Word>, When) -> Option<When>,
+) {
+    for (at, when) in &mut found.mentions {
+        let link = at
+            .checked_sub(1)
+            .filter(|link| when.is_one() && is_word(words, *link, links));
+        let Some(link) = link else { continue };
+        let before = link.checked_sub(1).and_then(|before| words.get(before));
+        if let Some(other) = read(before, when.clone()) {
+            *when = other;
+            take_out(words, link..*at);
+        }
+    }
+    settle(found);
+}
+
+/// The days as their mentions are now.
+fn settle(found: &mut Days) {
     found.days = Vec::new();
-    for (_, when) in &mentions {
+    for (_, when) in &found.mentions {
         if !found.days.contains(when) {
             found.days.push(when.clone());
         }
     }
-    found.mentions = mentions;
-}
-
-/// Whether it is a single day.
-fn is_one(when: &When) -> bool {
-    matches!(
-        when,
-        When::In(_) | When::Weekday { .. } | When::Date { .. } | When::DayOfMonth(_) | When::Ahead(_)
-    )
 }
 
 /// Whether a run of days that begins with this word is an amount of time: "a week", and neither "the next week" nor "for a week".
 fn is_amount(words: &[Word], first: usize) -> bool {
-    let lasts = |at: usize| {
-        let during = [
-            "for",
-            "over",
-            "during",
-            "within",
-            "in",
-            "next",
-            "coming",
-            "following",
-            "upcoming",
-        ];
-        words
-            .get(at)
-            .is_some_and(|word| during.contains(&word.lower.as_str()))
+    let lasts = |lower: &str| {
+        matches!(
+            lower,
+            "for" | "over" | "during" | "within" | "in" | "next" | "coming" | "following" | "upcoming"
+        )
     };
-    !lasts(first) && !first.checked_sub(1).is_some_and(lasts)
+    !lasts(lower(words, first)) && !lasts(word_before(words, first))
 }
 
 fn is_word(words: &[Word], at: usize, any: &[&str]) -> bool {
-    let word = words.get(at).filter(|word| word.kind == Kind::Word);
-    word.is_some_and(|word| any.contains(&word.lower.as_str()))
+    any.contains(&crate::text::open(words, at))
 }
 
 /// Whether all words between these two were read.

@@ -62,48 +62,63 @@ impl Word {
     }
 }
 
-const NUMBERS: [&str; 19] = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-];
-const TENS: [&str; 8] = [
-    "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
-];
+const NUMBERS: &str = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen \
+                       seventeen eighteen nineteen";
+const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
 
 /// A number in English words: `four`, `thirty`, `thirty-five`.
 fn named(lower: &str) -> Option<u32> {
-    let place = |names: &[&str], text: &str| {
-        let at = names.iter().position(|name| *name == text)?;
+    let place = |names: &str, text: &str| {
+        let at = names.split(' ').position(|name| name == text)?;
         u32::try_from(at + 1).ok()
     };
-    if let Some(number) = place(&NUMBERS, lower) {
-        return Some(number);
-    }
-    let (tens, ones) = lower
-        .split_once('-')
-        .map_or((lower, None), |(tens, ones)| (tens, Some(ones)));
-    let tens = (place(&TENS, tens)? + 1) * 10;
+    let (tens, ones) = lower.split_once('-').unwrap_or((lower, ""));
+    let tens = || Some((place(TENS, tens)? + 1) * 10);
     match ones {
-        None => Some(tens),
-        Some(ones) => place(NUMBERS.get(..9)?, ones).map(|ones| tens + ones),
+        "" if lower == "zero" => Some(0),
+        "" => place(NUMBERS, lower).or_else(tens),
+        ones => place(NUMBERS, ones)
+            .filter(|ones| *ones < 10)
+            .and_then(|ones| Some(tens()? + ones)),
     }
+}
+
+/// A number in words or in digits, as [`Word::count`] has it.
+#[must_use]
+pub fn count(text: &str) -> Option<u32> {
+    split(text, 20).first()?.count()
+}
+
+/// The number of `24th`.
+#[must_use]
+pub fn ordinal(lower: &str) -> Option<u32> {
+    let mut ends = ["st", "nd", "rd", "th"].iter();
+    ends.find_map(|end| lower.strip_suffix(end))?.parse().ok()
+}
+
+/// What stands at a place, in small letters; nothing beyond the ends.
+#[must_use]
+pub fn lower(words: &[Word], at: usize) -> &str {
+    words.get(at).map_or("", |word| word.lower.as_str())
+}
+
+/// The same of the place before.
+#[must_use]
+pub fn before(words: &[Word], at: usize) -> &str {
+    at.checked_sub(1).map_or("", |before| lower(words, before))
+}
+
+/// The word at a place, in small letters; nothing where there is a mark, or a word that was understood already.
+#[must_use]
+pub fn open(words: &[Word], at: usize) -> &str {
+    let word = words.get(at).filter(|word| word.kind == Kind::Word);
+    word.map_or("", |word| word.lower.as_str())
+}
+
+/// Takes words out, which were understood.
+pub fn take_out(words: &mut [Word], range: std::ops::Range<usize>) {
+    let taken = words.iter_mut().take(range.end).skip(range.start);
+    taken.for_each(|word| word.kind = Kind::Gap);
 }
 
 const ABBREVIATIONS: [&str; 6] = ["st", "mt", "ft", "ste", "sta", "dr"];
@@ -124,7 +139,10 @@ pub fn split(text: &str, max: usize) -> Vec<Word> {
         let letter = at(start);
         if letter.is_alphanumeric() || letter == '°' {
             let mut end = start + 1;
-            while end < letters.len() && (is_inner(at(end)) || joins(at(end), at(end - 1), at(end + 1))) {
+            let joined = |end: usize| is_inner(at(end)) || joins(at(end), at(end - 1), at(end + 1));
+            // "7/19-7/22"
+            let slashed = start > 0 && at(start - 1) == '/';
+            while end < letters.len() && joined(end) && !(slashed && at(end) == '-') {
                 end += 1;
             }
             let mut text: String = letters.get(start..end).unwrap_or_default().iter().collect();
@@ -190,14 +208,13 @@ fn joins(mark: char, before: char, after: char) -> bool {
 
 /// Whether two letters are a state's code rather than a word: `Portland, OR` but not `Oslo OR Bergen`.
 fn is_code(words: &[Word], index: usize) -> bool {
-    let Some(word) = words.get(index) else {
-        return false;
-    };
-    let code = word.text.len() == 2 && word.text.bytes().all(|byte| byte.is_ascii_uppercase());
+    let code = |word: &Word| word.text.len() == 2 && word.text.bytes().all(|byte| byte.is_ascii_uppercase());
+    let leads = |word: &Word| word.kind == Kind::Comma || word.is_capital();
+    let follows = |word: &Word| word.kind == Kind::Word && word.is_capital();
     let before = index.checked_sub(1).and_then(|before| words.get(before));
-    let after = words.get(index + 1);
-    code && before.is_some_and(|before| before.kind == Kind::Comma || before.is_capital())
-        && !after.is_some_and(|after| after.kind == Kind::Word && after.is_capital())
+    words.get(index).is_some_and(code)
+        && before.is_some_and(leads)
+        && !words.get(index + 1).is_some_and(follows)
 }
 
 fn mark_ands(words: &mut [Word], shouted: bool) {

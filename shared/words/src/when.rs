@@ -73,7 +73,32 @@ pub enum When {
     },
 }
 
+impl From<NaiveDate> for When {
+    fn from(date: NaiveDate) -> Self {
+        Self::Date {
+            year: Some(date.year()),
+            month: date.month(),
+            day: date.day(),
+        }
+    }
+}
+
 impl When {
+    /// Whether it is a single day.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        matches!(
+            self,
+            Self::In(_) | Self::Weekday { .. } | Self::Date { .. } | Self::DayOfMonth(_) | Self::Ahead(_)
+        )
+    }
+
+    /// From one day to another.
+    #[must_use]
+    pub fn span(first: Self, last: Self) -> Self {
+        Self::Span(Box::new(first), Box::new(last))
+    }
+
     /// The days, in order; none where there is no such day (30 February). Never more than [`MAX_DAYS`].
     #[must_use]
     pub fn resolve(&self, today: NaiveDate) -> Vec<NaiveDate> {
@@ -120,16 +145,9 @@ impl When {
                 months.filter(|date| *date >= today).take(1).collect()
             }
             Self::Month(month) => {
-                let year = if *month < today.month() {
-                    today.year() + 1
-                } else {
-                    today.year()
-                };
-                let first = NaiveDate::from_ymd_opt(year, *month, 1);
-                let days = first
-                    .map(|first| run(first.max(today), MAX_DAYS))
-                    .unwrap_or_default();
-                days.into_iter().filter(|date| date.month() == *month).collect()
+                let mut days = month_of(today.year() + i32::from(*month < today.month()), *month);
+                days.retain(|day| *day >= today);
+                days
             }
             Self::Unclear { .. } => Vec::new(),
             Self::Later { days, than } => {
@@ -158,18 +176,22 @@ impl When {
     }
 }
 
+/// The days of a month.
+fn month_of(year: i32, month: u32) -> Vec<NaiveDate> {
+    let first = NaiveDate::from_ymd_opt(year, month, 1);
+    let days = first
+        .into_iter()
+        .flat_map(|first| first.iter_days().take(MAX_DAYS));
+    days.filter(|day| day.month() == month).collect()
+}
+
 /// The last of such days that is over.
 fn past(when: &When, today: NaiveDate) -> Vec<NaiveDate> {
     let Some(yesterday) = today.pred_opt() else {
         return Vec::new();
     };
     let back = match when {
-        When::Month(month) => {
-            let year = today.year() - i32::from(*month >= today.month());
-            let first = NaiveDate::from_ymd_opt(year, *month, 1);
-            let days = first.map(|first| run(first, MAX_DAYS)).unwrap_or_default();
-            return days.into_iter().filter(|date| date.month() == *month).collect();
-        }
+        When::Month(month) => return month_of(today.year() - i32::from(*month >= today.month()), *month),
         When::Weekday { .. } | When::Weekend { .. } | When::Week { .. } => 7,
         When::Date { year: None, .. } => 366,
         When::DayOfMonth(_) => 31,

@@ -1,10 +1,9 @@
 //! The highest price among words; what is understood is taken out of them.
 
-use words::is_currency;
-use words::text::{Kind, Word};
+use words::text::{Kind, Word, before, open, take_out};
+use words::{Currency, currencies, is_currency};
 
 use super::Price;
-use super::people::{lower, take_out};
 
 /// How far before a price stands what makes it the highest.
 const LEAD: usize = 3;
@@ -15,8 +14,9 @@ const SCOPE: usize = 4;
 /// The highest price that is taken.
 pub(super) const PRICE_MAX: u32 = 1_000_000;
 
-/// `under 120 a night`, `up to 300 euros in total`, `25 000 pesos overall`; of `80 to 110 euros` the second.
-pub(super) fn take(words: &mut [Word]) -> Option<Price> {
+/// `under 120 a night`, `up to 300 euros in total`, `25 000 pesos overall`; of `80 to 110 euros` the second. With the currencies that
+/// may be meant.
+pub(super) fn take(words: &mut [Word]) -> Option<(Price, Vec<Currency>)> {
     for at in 0..words.len() {
         let Some((price, length)) = amount(words, at)
             .map(|price| (price, 1))
@@ -28,16 +28,15 @@ pub(super) fn take(words: &mut [Word]) -> Option<Price> {
         // "CAD 180"
         let code = at.checked_sub(1).filter(|code| is_code(words, *code));
         let lead = lead(words, code.unwrap_or(at)).or(code);
-        let currency = currency(words, last).or(code.map(|_| last));
-        if lead.is_none() && currency.is_none() && !is_a_night(words, last + 1) || is_counted(words, last + 1)
-        {
+        let currency = currency(words, last);
+        let is_price = lead.is_some() || currency.is_some() || is_a_night(words, last + 1);
+        if !is_price || is_counted(words, last + 1) {
             continue;
         }
         let mut end = currency.unwrap_or(last) + 1;
-        let mut is_whole = before(words, lead.unwrap_or(at), 2).any(|word| word == "total");
-        let scope = end..end + SCOPE;
-        for behind in scope {
-            match lower(words, behind) {
+        let mut is_whole = nearest(words, lead.unwrap_or(at), 2).any(|word| word == "total");
+        for behind in end..end + SCOPE {
+            match open(words, behind) {
                 "night" | "nightly" => {
                     (end, is_whole) = (behind + 1, false);
                     break;
@@ -48,63 +47,68 @@ pub(super) fn take(words: &mut [Word]) -> Option<Price> {
                 _ => {}
             }
         }
-        let is_least = before(words, at, 2).any(|word| word == "least");
-        let other = range(words, at);
-        take_out(
-            words,
-            other.or(lead).unwrap_or(at),
-            end - other.or(lead).unwrap_or(at),
-        );
-        if is_least {
-            continue;
+        let is_least = nearest(words, at, 2).any(|word| word == "least");
+        let name = |from: usize, to: usize| {
+            let named = words.get(from..to).unwrap_or_default();
+            currencies(
+                &named
+                    .iter()
+                    .map(|word| word.text.as_str())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            )
+        };
+        let told = match currency {
+            Some(named) => name(last + 1, named + 1),
+            // "RM 300"
+            None => name(at.saturating_sub(1), at),
+        };
+        let begin = range(words, at).or(lead).unwrap_or(at);
+        take_out(words, begin..end);
+        if !is_least {
+            let price = if is_whole {
+                Price::Stay(price)
+            } else {
+                Price::Night(price)
+            };
+            return Some((price, told));
         }
-        return Some(match is_whole {
-            true => Price::Stay(price),
-            false => Price::Night(price),
-        });
     }
     None
 }
 
 fn amount(words: &[Word], at: usize) -> Option<u32> {
-    let number: u32 = lower(words, at).parse().ok()?;
+    let number: u32 = open(words, at).parse().ok()?;
     (1..=PRICE_MAX).contains(&number).then_some(number)
 }
 
 /// An amount in words, and how many: `ninety euros`, `two hundred`. A small number alone may count anything.
 fn spelled_out(words: &[Word], at: usize) -> Option<(u32, usize)> {
-    let a = matches!(lower(words, at), "a" | "one").then_some(1);
+    let is_a = open(words, at) == "a";
     let count = words.get(at).filter(|word| word.number().is_none());
-    let count = a.or_else(|| count.and_then(Word::count))?;
-    let times = match lower(words, at + 1) {
-        "hundred" => 100,
-        "thousand" => 1_000,
-        _ => {
-            return currency(words, at)
-                .filter(|_| lower(words, at) != "a")
-                .filter(|end| *end == at + 1)
-                .map(|_| (count, 1));
-        }
+    let count = if is_a {
+        Some(1)
+    } else {
+        count.and_then(Word::count)
     };
-    Some((count * times, 2))
+    match open(words, at + 1) {
+        "hundred" => Some((count? * 100, 2)),
+        "thousand" => Some((count? * 1_000, 2)),
+        _ => Some((count.filter(|_| !is_a && currency(words, at) == Some(at + 1))?, 1)),
+    }
 }
 
 /// The words right before, the nearest first.
-fn before(words: &[Word], at: usize, most: usize) -> impl Iterator<Item = &str> {
-    (1..=most)
-        .map_while(move |back| at.checked_sub(back))
-        .map(move |at| lower(words, at))
+fn nearest(words: &[Word], at: usize, most: usize) -> impl Iterator<Item = &str> {
+    (at.saturating_sub(most)..at).rev().map(move |at| open(words, at))
 }
 
 /// Where the words begin that make a price the highest one.
 fn lead(words: &[Word], at: usize) -> Option<usize> {
-    let leads = |place: &usize| match lower(words, *place) {
-        "under" | "below" | "max" | "maximum" | "than" | "most" | "within" | "budget" => true,
-        "to" => place.checked_sub(1).is_some_and(|up| lower(words, up) == "up"),
-        "over" => place
-            .checked_sub(1)
-            .is_some_and(|no| lower(words, no) == "nothing"),
-        "least" => true,
+    let leads = |place: &usize| match open(words, *place) {
+        "under" | "below" | "max" | "maximum" | "than" | "most" | "within" | "budget" | "least" => true,
+        "to" => before(words, *place) == "up",
+        "over" => before(words, *place) == "nothing",
         _ => false,
     };
     let found = (at.saturating_sub(LEAD)..at).rev().find(leads)?;
@@ -115,41 +119,39 @@ fn lead(words: &[Word], at: usize) -> Option<usize> {
             "at" | "the" | "not" | "no" | "more" | "less" | "nothing" | "up"
         )
     };
-    Some(found - before(words, found, 2).take_while(more).count())
+    Some(found - nearest(words, found, 2).take_while(more).count())
 }
 
 /// Where the name of a currency ends behind a number.
 fn currency(words: &[Word], at: usize) -> Option<usize> {
-    let named = |place: &usize| {
-        words
-            .get(*place)
-            .is_some_and(|word| word.kind == Kind::Word && is_currency(&word.text))
-    };
-    let found = (at + 1..=at + CURRENCY).find(named)?;
+    let found = (at + 1..=at + CURRENCY).find(|place| is_currency(written(words, *place)))?;
     let is_name = |place: usize| {
-        let word = words.get(place);
-        word.is_some_and(|word| word.kind == Kind::Word && word.text.chars().all(char::is_alphabetic))
+        !open(words, place).is_empty() && written(words, place).chars().all(char::is_alphabetic)
     };
     (at + 1..found).all(is_name).then_some(found)
 }
 
+/// A word as it is written; nothing where it was understood already.
+fn written(words: &[Word], at: usize) -> &str {
+    let word = words.get(at).filter(|word| word.kind == Kind::Word);
+    word.map_or("", |word| word.text.as_str())
+}
+
 /// Whether a word is a currency's code, which may stand before the number.
 fn is_code(words: &[Word], at: usize) -> bool {
-    let word = words.get(at).filter(|word| word.kind == Kind::Word);
-    word.is_some_and(|word| {
-        is_currency(&word.text) && word.text.bytes().all(|byte| byte.is_ascii_uppercase())
-    })
+    let word = written(words, at);
+    is_currency(word) && word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 fn is_a_night(words: &[Word], at: usize) -> bool {
-    let each = matches!(lower(words, at), "a" | "per" | "each" | "every");
-    each && lower(words, at + 1) == "night" || lower(words, at) == "nightly"
+    let each = matches!(open(words, at), "a" | "per" | "each" | "every");
+    each && open(words, at + 1) == "night" || open(words, at) == "nightly"
 }
 
 /// Whether the number counts people or days.
 fn is_counted(words: &[Word], at: usize) -> bool {
     matches!(
-        lower(words, at),
+        open(words, at),
         "guests" | "people" | "persons" | "adults" | "nights" | "days" | "night" | "children" | "kids"
     )
 }
@@ -157,57 +159,58 @@ fn is_counted(words: &[Word], at: usize) -> bool {
 /// Where a range begins whose end this is: `between 80 and 110`.
 fn range(words: &[Word], at: usize) -> Option<usize> {
     let first = at.checked_sub(2)?;
-    let joined = words
-        .get(at - 1)
-        .is_some_and(|word| word.kind == Kind::And || word.lower == "to");
-    amount(words, first)?;
-    let between = first
-        .checked_sub(1)
-        .filter(|between| lower(words, *between) == "between");
-    joined.then_some(between.unwrap_or(first))
+    let joint = words.get(at - 1)?;
+    amount(words, first).filter(|_| joint.kind == Kind::And || joint.lower == "to")?;
+    Some(first - usize::from(before(words, first) == "between"))
 }
 
 /// The text with signs of currencies as words, and numbers without what sets their thousands apart.
 pub(super) fn spelled(text: &str) -> String {
-    let signs = [('€', "euros"), ('$', "dollars"), ('£', "pounds"), ('¥', "yen")];
     let letters: Vec<char> = text.chars().collect();
     let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
     let mut out = String::new();
-    let mut owed = None;
+    // What stands before a number and is said behind it.
+    let mut owed = String::new();
     for (at, letter) in letters.iter().enumerate() {
-        if let Some((_, name)) = signs.iter().find(|(sign, _)| sign == letter) {
+        let sign = match letter {
+            '€' => "euros",
+            '$' => "dollars",
+            '£' => "pounds",
+            '¥' => "yen",
+            _ => "",
+        };
+        if !sign.is_empty() && is_digit(at + 1) {
             // "NZ$300", "A$90": whose dollars they are.
-            let country = out.chars().rev().take_while(char::is_ascii_uppercase).count();
-            if (1..=2).contains(&country) && is_digit(at + 1) {
-                out.truncate(out.len() - country);
+            let country = out.trim_end_matches(|c: char| c.is_ascii_uppercase()).len();
+            let whose = out
+                .get(country..)
+                .and_then(words::of_dollars)
+                .filter(|_| *letter == '$');
+            if whose.is_some() {
+                out.truncate(country);
             }
-            // "$150", but "95€".
-            match is_digit(at + 1) {
-                true => (owed, _) = (Some(*name), out.push(' ')),
-                false => out.push_str(&format!(" {name} ")),
-            }
+            owed = format!(" {}", whose.map_or(sign, |whose| whose.code()));
+            out.push(' ');
+            continue;
+        }
+        // "95€"
+        if !sign.is_empty() {
+            out.push_str(&format!(" {sign} "));
             continue;
         }
         let in_number =
             at > 0 && is_digit(at - 1) && (1..=3).all(|digit| is_digit(at + digit)) && !is_digit(at + 4);
         let is_zero = (1..=3).all(|digit| letters.get(at + digit) == Some(&'0'));
-        if in_number
-            && (matches!(letter, ',' | '.') || matches!(letter, ' ' | '\u{a0}' | '\u{202f}') && is_zero)
-        {
+        let parts = matches!(letter, ',' | '.') || matches!(letter, ' ' | '\u{a0}' | '\u{202f}') && is_zero;
+        if in_number && parts {
             continue;
         }
-        if !letter.is_ascii_digit()
-            && !matches!(letter, ',' | '.')
-            && let Some(name) = owed.take()
-        {
-            out.push_str(&format!(" {name}"));
+        if !letter.is_ascii_digit() && !(matches!(letter, ',' | '.') && is_digit(at + 1)) {
+            out.push_str(&std::mem::take(&mut owed));
         }
         out.push(*letter);
     }
-    if let Some(name) = owed {
-        out.push_str(&format!(" {name}"));
-    }
-    out
+    out + &owed
 }
 
 #[cfg(test)]
@@ -229,6 +232,7 @@ mod tests {
             ("between 80 and 110 euros a night", Some(Price::Night(110))),
             ("max 95€/night", Some(Price::Night(95))),
             ("$150 max per night", Some(Price::Night(150))),
+            ("up to €180, for two", Some(Price::Night(180))),
             ("1,500 dollars total", Some(Price::Stay(1_500))),
             ("¥30,000 for the whole stay", Some(Price::Stay(30_000))),
             ("25 000 pesos overall", Some(Price::Stay(25_000))),
@@ -246,7 +250,7 @@ mod tests {
             ("up to 4 guests", None),
         ] {
             let mut words = text::split(&spelled(said), 200);
-            assert_eq!(take(&mut words), price, "{said}");
+            assert_eq!(take(&mut words).map(|(price, _)| price), price, "{said}");
         }
     }
 

@@ -517,3 +517,48 @@ fn people_of_whom_nobody_says_how_many_they_are_are_asked_about_and_never_one() 
         assert_eq!((wanted.guests, wanted.children), people, "{said}");
     }
 }
+
+/// The service has its prices in euros.
+#[test]
+fn a_price_in_other_money_is_asked_about() {
+    let euros = || reading().priced_in(Some("EUR".parse().unwrap()));
+    let read = |said: &[&str]| {
+        let messages: Vec<Message> = said.iter().map(|text| message(vec![Part::text(*text)])).collect();
+        euros().read(&messages.iter().collect::<Vec<_>>())
+    };
+    for price in ["120", "120 euros", "€120", "120 EUR"] {
+        let wanted = read(&[&format!(
+            "A flat in Oslo for two, Friday to Sunday, under {price} a night"
+        )])
+        .unwrap();
+        assert_eq!(
+            (wanted.most(), wanted.currencies.as_slice()),
+            (Some(240), &["EUR".to_owned()][..]),
+            "{price}"
+        );
+    }
+    let kroner = "A flat in Oslo for two, Friday to Sunday, under 1200 kroner a night";
+    let asked = read(&[kroner]).unwrap_err();
+    assert!(asked.contains("highest price in EUR"), "{asked}");
+    for (reply, most) in [
+        ("100", Some(200)),
+        ("90 euros a night", Some(180)),
+        ("no", None),
+        ("300 in total", Some(300)),
+    ] {
+        let wanted = read(&[kroner, reply]).unwrap();
+        assert_eq!(
+            (wanted.most(), wanted.place.as_str(), wanted.guests),
+            (most, "Oslo", 2),
+            "{reply}"
+        );
+    }
+    assert_eq!(read(&[kroner, "900 NOK"]).unwrap_err(), asked);
+    let data = |currency: &str| {
+        let data = json!({"place": "Oslo", "from": "2026-12-04", "to": "2026-12-06", "maxPrice": 900, "currency": currency});
+        euros().read(&[&message(vec![Part::data(data)])])
+    };
+    assert_eq!(data("NOK").unwrap_err(), asked);
+    assert_eq!(data("EUR").unwrap().most(), Some(1_800));
+    assert!(data("crowns").unwrap_err().contains("`currency`"));
+}

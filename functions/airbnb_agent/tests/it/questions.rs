@@ -10,6 +10,8 @@ const QUESTIONS: &str = include_str!("../../../../tests/data/questions/accommoda
 const SECOND: &str = include_str!("../../../../tests/data/questions/accommodation_second.jsonl");
 /// And thirty of a third hand.
 const THIRD: &str = include_str!("../../../../tests/data/questions/accommodation_third.jsonl");
+/// And forty of a fourth.
+const FOURTH: &str = include_str!("../../../../tests/data/questions/accommodation_fourth.jsonl");
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -41,6 +43,7 @@ struct Guests {
 #[derive(Deserialize)]
 struct Price {
     amount: i64,
+    currency: Option<String>,
     per: Option<String>,
 }
 
@@ -89,6 +92,20 @@ impl Values {
             && guests
                 .is_none_or(|guests| (guests.adults, guests.children) == (wanted.guests, wanted.children))
             && most == wanted.most()
+            && self
+                .max_price
+                .as_ref()
+                .is_none_or(|price| price.is_in(&wanted.currencies))
+    }
+}
+
+impl Price {
+    /// "Dollars" may be those of several countries, of which one is the user's.
+    fn is_in(&self, read: &[String]) -> bool {
+        match &self.currency {
+            Some(currency) => read.contains(currency),
+            None => read.is_empty(),
+        }
     }
 }
 
@@ -105,6 +122,11 @@ fn so_it_is_with_thirty_more_questions() {
 #[test]
 fn so_it_is_with_a_third_table() {
     judge(THIRD, 23, 0);
+}
+
+#[test]
+fn so_it_is_with_a_fourth_table() {
+    judge(FOURTH, 33, 2);
 }
 
 /// At least `right` of the rows are read right, and at most `guessed` wrong without a question: one in five of those that are not

@@ -30,7 +30,7 @@ async fn a_flat_is_found_by_one_search_and_the_best_are_looked_at() {
     let parts = task["artifacts"][0]["parts"].as_array().unwrap();
     let text = parts[0]["text"].as_str().unwrap();
     assert!(
-        text.contains("in Oslo, from Friday 4 December 2026 to Sunday 6 December 2026 (2 nights), for 2 guests, for at most 240 altogether:"),
+        text.contains("in Oslo, from Friday 4 December 2026 to Sunday 6 December 2026 (2 nights), for 2 guests, for at most 240 EUR altogether:"),
         "{text}"
     );
     assert!(
@@ -39,8 +39,13 @@ async fn a_flat_is_found_by_one_search_and_the_best_are_looked_at() {
     );
     let data = &parts[1]["data"];
     assert_eq!(
-        (&data["place"], &data["guests"], &data["maxPrice"]),
-        (&json!("Oslo"), &json!(2), &json!(240))
+        (
+            &data["place"],
+            &data["guests"],
+            &data["maxPrice"],
+            &data["currency"]
+        ),
+        (&json!("Oslo"), &json!(2), &json!(240), &json!("EUR"))
     );
     let listings = data["listings"].as_array().unwrap();
     assert!(!listings.is_empty());

@@ -96,6 +96,7 @@ pub(crate) async fn world_with(verifier: Verifier, instead: Instead) -> World {
         url: url.parse().unwrap(),
         pins: Pins::of(&pinned),
         tools: Tools::default(),
+        currency: Some("EUR".parse().unwrap()),
         link_hosts: vec![LINK_HOST.to_owned()],
     };
     World {

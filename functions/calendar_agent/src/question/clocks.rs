@@ -1,7 +1,7 @@
 //! Whose clock times are by: `Oslo time`, `7 am Pacific`, `UTC`.
 
 use chrono_tz::{TZ_VARIANTS, Tz};
-use words::text::{Kind as Piece, Word};
+use words::text::{Word, lower, take_out};
 
 /// Takes the clocks that are named out of the words: `Oslo time`, `New York time`, `UTC`.
 pub(super) fn take_zone(words: &mut [Word]) -> Option<Tz> {
@@ -11,44 +11,38 @@ pub(super) fn take_zone(words: &mut [Word]) -> Option<Tz> {
             continue;
         };
         found = Some(zone);
-        for word in words.iter_mut().take(index + 1).skip(first) {
-            word.kind = Piece::Gap;
-        }
+        take_out(words, first..index + 1);
     }
     found
 }
 
 /// The zone whose name ends at `index`, and where it begins.
 fn zone_at(words: &[Word], index: usize) -> Option<(Tz, usize)> {
-    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
-    let is = |zone: &&Tz, city: &str| {
-        let name = zone.name().to_lowercase();
-        name.rsplit('/').next() == Some(city)
-    };
-    let find = |city: &str| {
-        // The database has these under countries, where only links are left.
-        let of_america = match city {
-            "eastern" => Some(Tz::America__New_York),
-            "central" => Some(Tz::America__Chicago),
-            "mountain" => Some(Tz::America__Denver),
-            "pacific" => Some(Tz::America__Los_Angeles),
-            _ => None,
-        };
-        of_america.or_else(|| TZ_VARIANTS.iter().find(|zone| is(zone, city)).copied())
-    };
     let one = index.checked_sub(1)?;
-    match lower(index) {
-        "utc" => return Some((Tz::UTC, index)),
-        "time" => {}
-        // "7 am Pacific"
-        city if lower(one).ends_with("am") || lower(one).ends_with("pm") => {
-            return find(city).filter(|_| one > 0).map(|zone| (zone, index));
+    match (lower(words, index), lower(words, one)) {
+        ("utc", _) => Some((Tz::UTC, index)),
+        ("time", city) => {
+            let two = one.checked_sub(1);
+            let two = two.and_then(|two| Some((of_city(&format!("{}_{city}", lower(words, two)))?, two)));
+            two.or_else(|| Some((of_city(city)?, one)))
         }
-        _ => return None,
+        // "7 am Pacific"
+        (city, half) if one > 0 && (half.ends_with("am") || half.ends_with("pm")) => {
+            Some((of_city(city)?, index))
+        }
+        _ => None,
     }
-    let two = index
-        .checked_sub(2)
-        .map(|two| (format!("{}_{}", lower(two), lower(one)), two));
-    let two = two.and_then(|(city, two)| Some((find(&city)?, two)));
-    two.or_else(|| Some((find(lower(one))?, one)))
+}
+
+/// The zone of a city, as the database names it; of the zones of the United States by what they are called there.
+fn of_city(city: &str) -> Option<Tz> {
+    let city = match city {
+        "eastern" => "new_york",
+        "central" => "chicago",
+        "mountain" => "denver",
+        "pacific" => "los_angeles",
+        city => city,
+    };
+    let is = |zone: &&Tz| zone.name().to_lowercase().rsplit('/').next() == Some(city);
+    TZ_VARIANTS.iter().find(is).copied()
 }

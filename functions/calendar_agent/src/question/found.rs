@@ -3,10 +3,44 @@
 use chrono::{Datelike as _, Days, NaiveDate, Weekday};
 use words::When;
 
-use super::Said;
+use super::{Said, too_many};
+
+/// The dates of the days that were said, in order.
+///
+/// # Errors
+/// The question to ask, where they make no sense.
+pub(super) fn dates(said: &Said, today: NaiveDate) -> Result<Vec<NaiveDate>, String> {
+    let is_any = |is: &dyn Fn(&When) -> bool| said.days.iter().any(is);
+    let unclear = said.days.iter().find_map(|day| match day {
+        When::Unclear { first, second, .. } => Some((first, second)),
+        _ => None,
+    });
+    if let Some((first, second)) = unclear {
+        return Err(format!(
+            "Is {first}/{second} the day or the month first? Tell me the date with the month's name."
+        ));
+    }
+    if is_any(&|day| is_cut(day, today)) {
+        return Err(too_many());
+    }
+    if let Some(date) = words::days::misnamed(&said.named, today) {
+        let date = date.format("%-d %B %Y is a %A.");
+        return Err(format!("{date} Which day do you mean?"));
+    }
+    if is_any(&|day| is_reversed(day, today)) {
+        return Err("That ends before it begins. From which day to which?".to_owned());
+    }
+    if said.is_week && is_any(&|day| matches!(day, When::Month(_))) {
+        return Err("Which week of the month? Tell me its first day.".to_owned());
+    }
+    let mut days = resolved(said, today);
+    days.sort_unstable();
+    days.dedup();
+    Ok(days)
+}
 
 /// The days that were said. Of several names of days each is the next behind the one before.
-pub(super) fn resolved(said: &Said, today: NaiveDate) -> Vec<NaiveDate> {
+fn resolved(said: &Said, today: NaiveDate) -> Vec<NaiveDate> {
     let mut days: Vec<NaiveDate> = Vec::new();
     for when in &said.days {
         let mut found = match when {
@@ -33,20 +67,15 @@ pub(super) fn resolved(said: &Said, today: NaiveDate) -> Vec<NaiveDate> {
 
 /// Of a longer time the days of the names that stand beside it.
 fn within(said: &Said, today: NaiveDate) -> Vec<NaiveDate> {
-    let names: Vec<Weekday> = said
-        .days
-        .iter()
-        .filter_map(|when| match when {
-            When::Weekday { day, .. } => Some(*day),
-            _ => None,
-        })
-        .collect();
-    let long = said
-        .days
-        .iter()
-        .filter(|when| !matches!(when, When::Weekday { .. }));
-    let days = long.flat_map(|when| when.resolve(today));
-    days.filter(|day| names.contains(&day.weekday())).collect()
+    let is_name = |when: &&When| matches!(when, When::Weekday { .. });
+    let (names, long): (Vec<&When>, Vec<&When>) = said.days.iter().partition(is_name);
+    let is_named = |day: &NaiveDate| {
+        names
+            .iter()
+            .any(|name| matches!(name, When::Weekday { day: named, .. } if *named == day.weekday()))
+    };
+    let days = long.into_iter().flat_map(|when| when.resolve(today));
+    days.filter(is_named).collect()
 }
 
 /// The whole of a month, as who looks back means it: this one, or the last of its name.
@@ -58,7 +87,7 @@ fn month_of(month: u32, today: NaiveDate) -> Vec<NaiveDate> {
 }
 
 /// Whether a span of dates ends before it begins.
-pub(super) fn is_reversed(day: &When, today: NaiveDate) -> bool {
+fn is_reversed(day: &When, today: NaiveDate) -> bool {
     let When::Span(first, last) = day else {
         return false;
     };
@@ -67,7 +96,7 @@ pub(super) fn is_reversed(day: &When, today: NaiveDate) -> bool {
 }
 
 /// Whether there are more days between the two than are told.
-pub(super) fn is_cut(day: &When, today: NaiveDate) -> bool {
+fn is_cut(day: &When, today: NaiveDate) -> bool {
     let When::Span(_, last) = day else {
         return false;
     };

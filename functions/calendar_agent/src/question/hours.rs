@@ -3,105 +3,47 @@
 use std::ops::Range;
 
 use chrono::{NaiveTime, TimeDelta};
-use words::text::{Kind as Piece, Word};
-use words::{DateOrder, Days, When, days};
+use words::text::{Kind as Piece, Word, before, lower, take_out};
+use words::{DateOrder, Days, Time, When, days};
 
 use super::Hours;
 
-/// A time as it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Written {
-    hour: u32,
-    minute: u32,
-    /// Which half of the day it says it is in, in hours; none where it is not said.
-    half: Option<u32>,
-    /// It cannot be meant otherwise: it has minutes, is `14h`, or is noon or midnight.
-    exact: bool,
+fn in_half(time: Time, half: u32) -> Option<NaiveTime> {
+    NaiveTime::from_hms_opt(time.hour % 12 + half, time.minute, 0)
 }
 
-impl Written {
-    fn of(text: &str) -> Option<Self> {
-        let lower = text.to_lowercase();
-        let text = lower.trim_start_matches("at ").trim();
-        let exact = |hour| Self {
-            hour,
-            minute: 0,
-            half: None,
-            exact: true,
-        };
-        match text {
-            "noon" | "midday" => return Some(exact(12)),
-            "midnight" => return Some(exact(0)),
-            _ => {}
-        }
-        let plain = text.replace("a.m.", "am").replace("p.m.", "pm");
-        let (number, half) = match (plain.strip_suffix("pm"), plain.strip_suffix("am")) {
-            (Some(number), _) => (number, Some(12)),
-            (_, Some(number)) => (number, Some(0)),
-            _ => (plain.trim_end_matches("o'clock").trim_end_matches('h'), None),
-        };
-        let number = number.trim();
-        let (hour, minute) = number
-            .split_once([':', '.'])
-            .map_or((number, None), |(hour, minute)| (hour, Some(minute)));
-        if minute.is_some_and(|minute| minute.len() != 2) {
-            return None;
-        }
-        let written = Self {
-            hour: hour.parse().ok()?,
-            minute: minute.map_or(Ok(0), str::parse).ok()?,
-            half,
-            exact: (minute.is_some() || plain.ends_with('h')) && half.is_none(),
-        };
-        let most = if half.is_some() { 12 } else { 24 };
-        (written.hour <= most && written.minute < 60 && (half.is_none() || written.hour > 0))
-            .then_some(written)
+/// The time that is meant where nothing else says more.
+pub(super) fn alone(time: Time, about: About) -> Option<NaiveTime> {
+    let is_late = match about {
+        About::Early => false,
+        About::Late => time.hour < 12,
+        // Nobody who says "at 3" and no more means the night.
+        About::Unsaid => time.hour < 7,
+    };
+    match time.half {
+        Some(half) => in_half(time, half),
+        None if !time.exact && time.hour > 0 && is_late => in_half(time, 12),
+        None => NaiveTime::from_hms_opt(time.hour % 24, time.minute, 0),
     }
+}
 
-    fn in_half(self, half: u32) -> Option<NaiveTime> {
-        NaiveTime::from_hms_opt(self.hour % 12 + half, self.minute, 0)
-    }
-
-    /// The time that is meant where nothing else says more.
-    fn alone(self, about: About) -> Option<NaiveTime> {
-        let is_late = match about {
-            About::Early => false,
-            About::Late => self.hour < 12,
-            // Nobody who says "at 3" and no more means the night.
-            About::Unsaid => self.hour < 7,
-        };
-        match self.half {
-            Some(half) => self.in_half(half),
-            None if !self.exact && self.hour > 0 && is_late => self.in_half(12),
-            None => NaiveTime::from_hms_opt(self.hour % 24, self.minute, 0),
+/// From this time to that.
+fn between(one: Time, other: Time, about: About) -> Option<Hours> {
+    // "2 to 4 pm", "11 to 1 pm": the half of the day is said once, and the nearer one is meant.
+    let (from, to) = match (one.half, other.half) {
+        (None, Some(half)) if !one.exact => {
+            let to = in_half(other, half)?;
+            let same = in_half(one, half).filter(|same| *same < to);
+            (same.or_else(|| in_half(one, 12 - half))?, to)
         }
-    }
-
-    /// From this time to that.
-    fn to(self, other: Self, about: About) -> Option<Hours> {
-        let (from, to) = match (self.half, other.half) {
-            // "2 to 4 pm", "11 to 1 pm": the half of the day is said once.
-            (None, Some(half)) if !self.exact => {
-                let to = other.in_half(half)?;
-                let same = self.in_half(half)?;
-                (if same < to { same } else { self.in_half(12 - half)? }, to)
-            }
-            (Some(half), None) if !other.exact => {
-                let from = self.in_half(half)?;
-                let same = other.in_half(half)?;
-                (
-                    from,
-                    if from < same {
-                        same
-                    } else {
-                        other.in_half(12 - half)?
-                    },
-                )
-            }
-            _ => (self.alone(about)?, other.alone(about)?),
-        };
-        Some(Hours { from, to })
-    }
+        (Some(half), None) if !other.exact => {
+            let from = in_half(one, half)?;
+            let same = in_half(other, half).filter(|same| from < *same);
+            (from, same.or_else(|| in_half(other, 12 - half))?)
+        }
+        _ => (alone(one, about)?, alone(other, about)?),
+    };
+    Some(Hours { from, to })
 }
 
 /// Which half of the day a question is about.
@@ -131,23 +73,21 @@ pub(super) fn take_span(words: &mut [Word], about: About, order: Option<DateOrde
         let Some((from, to, end)) = two_at(words, index) else {
             continue;
         };
-        let before = index.checked_sub(1).and_then(|before| words.get(before));
-        let led = before.is_some_and(|word| matches!(word.lower.as_str(), "from" | "between"));
-        let said = [from, to].iter().any(|time| time.exact || time.half.is_some());
+        let led = matches!(before(words, index), "from" | "between");
+        let said = from.is_certain() || to.is_certain();
         // "From 5 to 9 July", and two numbers behind nothing that makes times of them.
         let is_date = dates.iter().any(|(at, _)| (index..end).contains(at));
         let has_day = dates.iter().any(|(at, _)| !(index..end).contains(at));
         if !said && (is_date || !(led || has_day)) {
             continue;
         }
-        let Some(hours) = from.to(to, about) else {
+        let Some(hours) = between(from, to, about) else {
             continue;
         };
         // The day between the two is read with the days.
-        let own = words.iter_mut().skip(index).take(end - index);
-        for word in own.filter(|word| !is_near_day(word)) {
-            word.kind = Piece::Gap;
-        }
+        let own = words.iter_mut().take(end).skip(index);
+        own.filter(|word| !is_near_day(word))
+            .for_each(|word| word.kind = Piece::Gap);
         // Over midnight goes what begins in the evening.
         let evening = NaiveTime::from_hms_opt(17, 0, 0)?;
         let noon = NaiveTime::from_hms_opt(12, 0, 0)?;
@@ -168,11 +108,11 @@ pub(super) fn count(words: &[Word]) -> usize {
 }
 
 /// The times that cannot be meant otherwise, each with its words.
-fn certain(words: &[Word]) -> Vec<(Written, Range<usize>)> {
+fn certain(words: &[Word]) -> Vec<(Time, Range<usize>)> {
     let (mut found, mut index) = (Vec::new(), 0);
     while index < words.len() {
-        match time_at(words, index) {
-            Some((time, end)) if time.exact || time.half.is_some() => {
+        match Time::at(words, index) {
+            Some((time, end)) if time.is_certain() => {
                 found.push((time, index..end));
                 index = end;
             }
@@ -193,71 +133,67 @@ pub(super) fn take_over_days(
     let [(from, first), (to, last)] = times.as_slice() else {
         return None;
     };
-    let is_to = |at: &usize| {
-        let joint = words.get(*at).map_or("", |word| word.lower.as_str());
-        matches!(
-            joint,
-            "to" | "till" | "til" | "until" | "through" | "-" | "–" | "—"
-        )
-    };
-    let joint = (first.end..last.start).find(is_to)?;
+    let joint = (first.end..last.start).find(|at| is_to(lower(words, *at)))?;
     let mut rest = words.to_vec();
-    for at in first.clone().chain(last.clone()) {
-        rest.get_mut(at)?.kind = Piece::Gap;
-    }
+    take_out(&mut rest, first.clone());
+    take_out(&mut rest, last.clone());
     let mut found = days::take(&mut rest, order);
     // Nothing but little words between a time and its day.
     let is_near = |mut between: Range<usize>| {
+        let little = |word: &Word| matches!(word.lower.as_str(), "on" | "at" | "from" | "the");
         between.all(|at| {
-            let little = |word: &Word| matches!(word.lower.as_str(), "on" | "at" | "from" | "the");
             rest.get(at)
                 .is_none_or(|word| word.kind == Piece::Gap || little(word))
         })
     };
     let span = match found.mentions.as_slice() {
-        [(at, one), (other, two)] if *at < joint && joint < *other && is_one(one) && is_one(two) => {
+        [(at, one), (other, two)] if *at < joint && joint < *other && one.is_one() && two.is_one() => {
             let is_first = is_near(*at..first.start) || is_near(first.end..joint);
             let is_last = is_near(last.end..*other) && *other > last.start || is_near(joint + 1..last.start);
-            (is_first && is_last).then(|| When::Span(Box::new(one.clone()), Box::new(two.clone())))?
+            (is_first && is_last).then(|| When::span(one.clone(), two.clone()))?
         }
         // "8 pm Saturday to Sunday 8 am"
         [(at, span @ When::Span(..))] if first.end <= *at && *at < joint => span.clone(),
         _ => return None,
     };
     let hours = Hours {
-        from: from.alone(about)?,
-        to: to.alone(about)?,
+        from: alone(*from, about)?,
+        to: alone(*to, about)?,
     };
     for (word, taken) in words.iter_mut().zip(rest) {
         word.kind = taken.kind;
     }
-    words.get_mut(joint)?.kind = Piece::Gap;
+    take_out(words, joint..joint + 1);
     found.days = vec![span];
     Some((hours, found))
 }
 
-fn is_one(when: &When) -> bool {
+fn is_to(lower: &str) -> bool {
     matches!(
-        when,
-        When::In(_) | When::Weekday { .. } | When::Date { .. } | When::DayOfMonth(_)
+        lower,
+        "to" | "till" | "til" | "until" | "through" | "-" | "–" | "—"
     )
 }
 
 /// Two times that begin at `index`, and where they end.
-fn two_at(words: &[Word], index: usize) -> Option<(Written, Written, usize)> {
+fn two_at(words: &[Word], index: usize) -> Option<(Time, Time, usize)> {
     // "8-10", "8am-9am"
-    if let Some((from, to)) = words.get(index)?.lower.split_once('-')
-        && let (Some(from), Some(to)) = (Written::of(from), Written::of(to))
+    if let Some((from, to)) = lower(words, index).split_once('-')
+        && let (Some(from), Some(to)) = (Time::of(from), Time::of(to))
     {
         return Some((from, to, index + 1));
     }
-    let (from, next) = time_at(words, index)?;
+    let (from, next) = Time::at(words, index)?;
     // "From 23:30 tonight to 00:30"
     let is_day = |word: &&Word| word.kind == Piece::Gap || is_near_day(word);
     let next = next + words.iter().skip(next).take_while(is_day).count();
-    let joint = words.get(next)?.lower.as_str();
-    matches!(joint, "to" | "till" | "until" | "and" | "-" | "–").then_some(())?;
-    let (to, end) = time_at(words, past_gaps(words, next + 1))?;
+    let joint = lower(words, next);
+    (is_to(joint) || joint == "and").then_some(())?;
+    let gaps = words
+        .iter()
+        .skip(next + 1)
+        .take_while(|word| word.kind == Piece::Gap);
+    let (to, end) = Time::at(words, next + 1 + gaps.count())?;
     Some((from, to, end))
 }
 
@@ -269,95 +205,30 @@ fn is_near_day(word: &Word) -> bool {
 /// open: `after 5 pm`.
 pub(super) fn take_apart(words: &mut [Word], about: About, order: Option<DateOrder>) -> Option<Hours> {
     let dates = days::take(&mut words.to_vec(), order).mentions;
-    let is = |at: usize, lower: &str| words.get(at).is_some_and(|word| word.lower == lower);
     let behind = |leads: &[&str]| {
         (0..words.len()).find_map(|at| {
-            let led = leads.contains(&words.get(at)?.lower.as_str());
-            let (time, end) = time_at(words, at + 1).filter(|_| led)?;
+            let led = leads.contains(&lower(words, at));
+            let (time, end) = Time::at(words, at + 1).filter(|_| led)?;
             let is_date = dates.iter().any(|(date, _)| (at + 1..end).contains(date));
             // "Not before 10" is the other way round.
-            let is_not = at.checked_sub(1).is_some_and(|before| is(before, "not"));
-            (!is_date && !is_not).then_some((time, at..end))
+            (!is_date && before(words, at) != "not").then_some((time, at..end))
         })
     };
     let (hours, taken) = match (behind(&["after", "from"]), behind(&["before", "by"])) {
-        (Some((from, one)), Some((to, other))) => (from.to(to, about)?, vec![one, other]),
-        (Some((from, one)), None) if is(one.start, "after") => {
-            (Hours::until_midnight(from.alone(about)?), vec![one])
+        (Some((from, one)), Some((to, other))) => (between(from, to, about)?, vec![one, other]),
+        (Some((from, one)), None) if lower(words, one.start) == "after" => {
+            (Hours::until_midnight(alone(from, about)?), vec![one])
         }
-        (None, Some((to, other))) if is(other.start, "before") => {
-            (Hours::from_midnight(to.alone(about)?), vec![other])
+        (None, Some((to, other))) if lower(words, other.start) == "before" => {
+            (Hours::from_midnight(alone(to, about)?), vec![other])
         }
         _ => return None,
     };
     if hours.to <= hours.from && hours.to != NaiveTime::MIN {
         return None;
     }
-    for at in taken.into_iter().flatten() {
-        if let Some(word) = words.get_mut(at) {
-            word.kind = Piece::Gap;
-        }
-    }
+    taken.into_iter().for_each(|range| take_out(words, range));
     Some(hours)
-}
-
-fn past_gaps(words: &[Word], at: usize) -> usize {
-    let gaps = words.iter().skip(at).take_while(|word| word.kind == Piece::Gap);
-    at + gaps.count()
-}
-
-/// A time that begins at `index`, and where it ends.
-fn time_at(words: &[Word], index: usize) -> Option<(Written, usize)> {
-    let word = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
-    if let Some(found) = told(words, index) {
-        return Some(found);
-    }
-    let first = words.get(index).filter(|word| word.kind == Piece::Word)?;
-    let mut text = match first.count().filter(|hour| *hour <= 12) {
-        Some(hour) if first.number().is_none() => hour.to_string(),
-        _ => first.text.clone(),
-    };
-    let mut end = index + 1;
-    if word(end) == ":" {
-        text = format!("{text}:{}", word(end + 1));
-        end += 2;
-    }
-    if matches!(word(end).to_lowercase().as_str(), "am" | "pm" | "a.m." | "p.m.") {
-        text = format!("{text} {}", word(end));
-        end += 1;
-    }
-    Some((Written::of(&text)?, end))
-}
-
-/// `half past nine`, `a quarter to five`, `ten past three`, with where it ends.
-fn told(words: &[Word], index: usize) -> Option<(Written, usize)> {
-    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
-    let index = index + usize::from(lower(index) == "a" && lower(index + 1) == "quarter");
-    let minutes = match (lower(index), lower(index + 1)) {
-        ("half", "past") => 30,
-        ("quarter", "past") => 15,
-        ("quarter", "to") => 45,
-        (_, "past") => words.get(index)?.count().filter(|minutes| *minutes < 60)?,
-        _ => return None,
-    };
-    let (hour, end) = time_at(words, index + 2).filter(|(hour, _)| hour.minute == 0)?;
-    let before = u32::from(lower(index + 1) == "to");
-    let written = Written {
-        // A quarter to one is past twelve.
-        hour: if hour.hour < 1 + before {
-            12
-        } else {
-            hour.hour - before
-        },
-        minute: minutes,
-        ..hour
-    };
-    Some((written, end))
-}
-
-/// A time of the day as it is written: `5 pm`, `14:30`, `at 8`.
-pub(super) fn clock(text: &str, about: About) -> Option<NaiveTime> {
-    Written::of(text)?.alone(about)
 }
 
 /// So long from then on.

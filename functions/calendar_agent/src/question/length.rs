@@ -1,6 +1,6 @@
 //! How long something takes, in words: `an hour`, `half an hour`, `25-minute`, `90 minutes`, `1.5 hours`, `an hour and forty minutes`.
 
-use words::text::{Kind as Piece, Word};
+use words::text::{self, Word, lower, take_out};
 
 use super::MINUTES_MAX;
 
@@ -19,16 +19,16 @@ pub(super) fn take(words: &mut [Word]) -> Option<Length> {
         let Some((minutes, taken)) = at(words, index) else {
             continue;
         };
-        let said = |back: usize| index.checked_sub(back).map_or("", |place| lower(words, place));
-        let before = said(1);
+        let before = text::before(words, index);
+        let second = index
+            .checked_sub(1)
+            .map_or("", |before| text::before(words, before));
         // "In two hours" is a time and no length, but "fit in two hours" is one.
-        if before == "in" && !matches!(said(2), "fit" | "squeeze" | "get") {
+        if before == "in" && !matches!(second, "fit" | "squeeze" | "get") {
             continue;
         }
         let is_negative = before == "minus";
-        for word in words.iter_mut().skip(index).take(taken) {
-            word.kind = Piece::Gap;
-        }
+        take_out(words, index..index + taken);
         let good = (5.0..=MINUTES_MAX as f32).contains(&minutes) && !is_negative;
         return Some(match good {
             true => Length::Minutes(minutes as u32),
@@ -38,20 +38,15 @@ pub(super) fn take(words: &mut [Word]) -> Option<Length> {
     None
 }
 
-fn lower(words: &[Word], at: usize) -> &str {
-    words.get(at).map_or("", |word| word.lower.as_str())
-}
-
 /// Minutes that begin at `index`, and the number of words they take.
 fn at(words: &[Word], index: usize) -> Option<(f32, usize)> {
     // "25-minute", "half-hour"
     if let Some((count, unit)) = lower(words, index).rsplit_once('-')
         && let Some(each) = unit_of(unit)
     {
-        let count = if count == "half" {
-            0.5
-        } else {
-            f32::from(count_of(count)?)
+        let count = match count {
+            "half" => 0.5,
+            count => small(text::count(count)?)?,
         };
         return Some((count * each, 1));
     }
@@ -107,17 +102,11 @@ fn unit_of(lower: &str) -> Option<f32> {
     }
 }
 
-/// `25`, `two`
-fn count_of(text: &str) -> Option<u16> {
-    let word = words::text::split(text, 20);
-    word.first()?.count().and_then(|count| u16::try_from(count).ok())
+fn small(count: u32) -> Option<f32> {
+    u16::try_from(count).ok().map(f32::from)
 }
 
 fn number(word: &Word) -> Option<f32> {
-    if word.lower == "zero" {
-        return Some(0.0);
-    }
-    let count = word.count().and_then(|count| u16::try_from(count).ok());
-    let count = count.map(f32::from).or_else(|| word.lower.parse().ok());
+    let count = word.count().and_then(small).or_else(|| word.lower.parse().ok());
     count.filter(|count| count.is_finite() && *count >= 0.0)
 }

@@ -18,8 +18,11 @@ pub(super) fn is_any(words: &[Word], mentions: &Mentions, has_hours: bool, withi
         .filter(|(_, word)| word.kind == Piece::Word);
     left.any(|(at, word)| {
         let around = Around { words, mentions, at };
-        around.relates(&word.lower, has_hours, within)
-            || word.number().is_some() && (around.is_listed() || around.goes_on())
+        // Neither "one" nor the year of a month.
+        let counts = word
+            .count()
+            .filter(|count| word.number() == Some(1) || (2..1_900).contains(count));
+        around.relates(&word.lower, has_hours, within) || counts.is_some() && around.is_beside_time()
     })
 }
 
@@ -56,24 +59,21 @@ impl Around<'_> {
         }
     }
 
-    /// `28 and 29 November`: the first of them is left over.
-    fn is_listed(&self) -> bool {
-        let joint = self.words.get(self.at + 1);
-        joint.is_some_and(|word| matches!(word.kind, Piece::And | Piece::Comma))
-            && self.day_at(self.at + 2).is_some()
-    }
-
-    /// `November 8 or 9`: the last of them is left over.
-    fn goes_on(&self) -> bool {
-        let back = |by: usize| self.at.checked_sub(by).and_then(|before| self.words.get(before));
-        back(1).is_some_and(|word| word.kind == Piece::And) && back(2).is_some_and(is_gap)
+    /// Whether it stands beside a time, or in a list with one: `28 and 29 November`, `November 8 or 9`, `July 32`, `half eight tomorrow`.
+    fn is_beside_time(&self) -> bool {
+        let word = |at: Option<usize>| self.words.get(at?);
+        let is = |at, is: fn(&Word) -> bool| word(at).is_some_and(is);
+        let joins: fn(&Word) -> bool = |word| matches!(word.kind, Piece::And | Piece::Comma);
+        let (before, after) = (self.at.checked_sub(1), Some(self.at + 1));
+        is(before, is_gap)
+            || is(after, is_gap)
+            || is(after, joins) && self.day_at(self.at + 2).is_some()
+            || is(before, |word| word.kind == Piece::And) && is(self.at.checked_sub(2), is_gap)
     }
 
     fn day_at(&self, at: usize) -> Option<&When> {
-        self.mentions
-            .iter()
-            .find(|(first, _)| *first == at)
-            .map(|(_, day)| day)
+        let mut mentions = self.mentions.iter();
+        mentions.find_map(|(first, day)| (*first == at).then_some(day))
     }
 }
 
@@ -87,10 +87,8 @@ pub(super) fn is_within(words: &[Word], mentions: &Mentions) -> bool {
     };
     let is_name = |day: &When| matches!(day, When::Weekday { .. });
     let is_joined = |(first, _): &(usize, When)| {
-        first
-            .checked_sub(1)
-            .and_then(|before| words.get(before))
-            .is_some_and(|word| word.kind == Piece::And)
+        let before = first.checked_sub(1).and_then(|before| words.get(before));
+        before.is_some_and(|word| word.kind == Piece::And)
     };
     // "Monday or next week" are both.
     let is_both = mentions
@@ -104,9 +102,8 @@ pub(super) fn is_within(words: &[Word], mentions: &Mentions) -> bool {
 /// Whether a number of the text is missing in what was made of it.
 pub(super) fn is_number_lost(text: &str, english: &str) -> bool {
     let numbers = |text: &str| {
-        text.split(|c: char| !c.is_ascii_digit())
-            .filter(|digits| !digits.is_empty())
-            .count()
+        let digits = text.split(|c: char| !c.is_ascii_digit());
+        digits.filter(|digits| !digits.is_empty()).count()
     };
     numbers(text) != numbers(english)
 }
@@ -116,9 +113,6 @@ fn is_gap(word: &Word) -> bool {
 }
 
 fn past_articles(words: &[Word], at: usize) -> usize {
-    at + words
-        .iter()
-        .skip(at)
-        .take_while(|word| word.kind == Piece::Word && matches!(word.lower.as_str(), "the" | "a" | "an"))
-        .count()
+    let is_article = |at: &usize| matches!(words::text::open(words, *at), "the" | "a" | "an");
+    at + (at..words.len()).take_while(is_article).count()
 }

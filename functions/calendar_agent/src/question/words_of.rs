@@ -1,27 +1,36 @@
 //! What words say: the kind of question, a length of time, days, hours, a clock. What is not read is asked about.
 
+use std::sync::LazyLock;
+
 use chrono::NaiveTime;
-use words::text::{self, Word};
-use words::{DateOrder, When, days, related};
+use words::text::{self, Word, take_out};
+use words::{DateOrder, Glossary, When, days, related};
 
 use super::hours::{self, About, Span};
 use super::length::{self, Length};
 use super::unread;
-use super::{Hours, Kind, Said, abroad, clocks};
+use super::{Hours, Kind, Said, clocks};
+
+/// What calendars are called in other languages: the few words that say which kind of question it is.
+static ABROAD: LazyLock<Glossary> = LazyLock::new(|| Glossary::of(include_str!("abroad.txt")));
 
 /// Most characters of a message that are read.
 const TEXT_MAX: usize = 2_000;
 
+const ONLY_LOOKS: &str = "I only look at your calendar and change nothing in it. Shall I say whether you are free then, what is on, or \
+                          look for a free time?";
+
 /// What words say; days also in the languages that `words` reads. `month` is today's.
 pub(super) fn read(said: &str, order: Option<DateOrder>, month: u32) -> Said {
     let said: String = said.chars().take(TEXT_MAX).collect();
-    let english = words::in_english(&said, abroad::topic, is_english);
+    let english = ABROAD.in_english(&said, is_english);
     let is_foreign = english.is_some();
     let lost = english
         .as_ref()
         .is_some_and(|english| unread::is_number_lost(&said, english));
     let mut words = text::split(&english.unwrap_or(said), TEXT_MAX);
     let kind = kind(&words);
+    let is_deed = is_deed(&words);
     let has = |these: &[&str]| words.iter().any(|word| these.contains(&word.lower.as_str()));
     let meal = (0..words.len()).find_map(|at| meal_at(&words, at));
     let with_others = has(&["with"]) || words.windows(3).any(is_other_and_i);
@@ -60,13 +69,13 @@ pub(super) fn read(said: &str, order: Option<DateOrder>, month: u32) -> Said {
     time.days.extend(this_month.then_some(When::Month(month)));
     time.days
         .extend(next_month.then_some(When::Month(month % 12 + 1)));
-    let at = time.clock.as_deref().and_then(|text| hours::clock(text, about));
+    let at = time.time.and_then(|time| hours::alone(time, about));
     let part = time.part.as_deref().and_then(part);
     let evening = time.tonight.then(|| hours(18, 23));
-    let minutes = length.and_then(|length| match length {
-        Length::Minutes(minutes) => Some(minutes),
-        Length::None => None,
-    });
+    let minutes = match length {
+        Some(Length::Minutes(minutes)) => Some(minutes),
+        _ => None,
+    };
     // Whoever names how long it takes looks for that time.
     let kind = match kind {
         Some(Kind::Disconnect) => kind,
@@ -98,32 +107,50 @@ pub(super) fn read(said: &str, order: Option<DateOrder>, month: u32) -> Said {
             _ => wrong(length, reversed, hours.filter(|_| !through)),
         }
         .or_else(|| {
+            (is_deed && !matches!(kind, Some(Kind::Disconnect | Kind::Slot))).then(|| ONLY_LOOKS.to_owned())
+        })
+        .or_else(|| {
             is_unread
                 .then(|| "I cannot read all of that. Which day or days, and from when to when?".to_owned())
         }),
     }
 }
 
+/// Whether it says to change something: "Delete everything on Friday", "can you move my lunch".
+fn is_deed(words: &[Word]) -> bool {
+    const POLITE: [&str; 9] = [
+        "please", "can", "could", "would", "will", "you", "i", "to", "want",
+    ];
+    let mut said = words.iter().map(|word| word.lower.as_str());
+    let first = said.find(|word| !POLITE.contains(word)).unwrap_or_default();
+    matches!(
+        first,
+        "add"
+            | "book"
+            | "cancel"
+            | "create"
+            | "decline"
+            | "delete"
+            | "invite"
+            | "move"
+            | "postpone"
+            | "remove"
+            | "reschedule"
+            | "schedule"
+    )
+}
+
 /// Takes two words that stand side by side out of the way of the dates: `the week of 13 March`.
 fn take_pair(words: &mut [Word], is: impl Fn(&str, &str) -> bool) -> bool {
     let is = |pair: &[Word]| matches!(pair, [first, second] if is(&first.lower, &second.lower));
-    let Some(at) = words.windows(2).position(is) else {
-        return false;
-    };
-    for word in words.iter_mut().skip(at).take(2) {
-        word.kind = text::Kind::Gap;
-    }
-    true
+    let found = words.windows(2).position(is);
+    found.into_iter().for_each(|at| take_out(words, at..at + 2));
+    found.is_some()
 }
 
 /// `32nd`
 fn is_no_day(lower: &str) -> bool {
-    let number = ["st", "nd", "rd", "th"]
-        .iter()
-        .find_map(|end| lower.strip_suffix(end));
-    number
-        .and_then(|number| number.parse::<u32>().ok())
-        .is_some_and(|day| !(1..=31).contains(&day))
+    text::ordinal(lower).is_some_and(|day| !(1..=31).contains(&day))
 }
 
 /// `Bo and I`
@@ -225,10 +252,9 @@ fn part(part: &str) -> Option<Hours> {
 /// The hours of a meal; those behind it or before it, where that is said.
 fn meal_at(words: &[Word], at: usize) -> Option<Hours> {
     let hours = meal(&words.get(at)?.lower)?;
-    let before = at.checked_sub(1).and_then(|before| words.get(before));
-    Some(match before.map(|word| word.lower.as_str()) {
-        Some("after") => Hours::until_midnight(hours.to),
-        Some("before") => Hours::from_midnight(hours.from),
+    Some(match text::before(words, at) {
+        "after" => Hours::until_midnight(hours.to),
+        "before" => Hours::from_midnight(hours.from),
         _ => hours,
     })
 }

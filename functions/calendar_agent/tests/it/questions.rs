@@ -14,6 +14,8 @@ const SECOND: &str = include_str!("../../../../tests/data/questions/calendar_sec
 const THIRD: &str = include_str!("../../../../tests/data/questions/calendar_third.jsonl");
 /// And thirty of a fourth.
 const FOURTH: &str = include_str!("../../../../tests/data/questions/calendar_fourth.jsonl");
+/// And forty of a fifth.
+const FIFTH: &str = include_str!("../../../../tests/data/questions/calendar_fifth.jsonl");
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -106,6 +108,11 @@ fn so_it_is_with_a_third_table() {
 #[test]
 fn so_it_is_with_a_fourth_table() {
     judge(FOURTH, 27, 0);
+}
+
+#[test]
+fn so_it_is_with_a_fifth_table() {
+    judge(FIFTH, 34, 0);
 }
 
 /// At least `right` of the rows are read right, and at most `guessed` wrong without a question: fewer than one in five of those that

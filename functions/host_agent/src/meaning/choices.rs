@@ -1,5 +1,7 @@
 //! Whether a text answers what an agent asked: one of its choices, a value of the kind that was asked for, a yes or no.
 
+use std::sync::LazyLock;
+
 use super::wish::{clause_texts, is_made_of, lower, singular};
 use super::{filler, lists};
 use crate::rules::agent_choice::{AgentChoice, Offered};
@@ -193,9 +195,9 @@ pub(super) fn is_days_asked(question: &str, text: &str) -> bool {
 }
 
 fn is_days(text: &str) -> bool {
-    // A glossary that knows nothing more than when: that is all that is looked for.
-    let when = |_| &[("", "")] as words::Glossary;
-    let english = words::in_english(text, when, filler::is_english);
+    // When is all that is looked for.
+    static WHEN: LazyLock<words::Glossary> = LazyLock::new(|| words::Glossary::of(""));
+    let english = WHEN.in_english(text, filler::is_english);
     let mut said = words::text::split(english.as_deref().unwrap_or(text), DAYS_MAX);
     let found = words::days::take(&mut said, None);
     let mut left = said.iter().filter(|word| word.kind == words::text::Kind::Word);
@@ -224,4 +226,20 @@ pub(super) fn is_place_asked(question: &str, text: &str) -> bool {
 fn is_polite(word: &str) -> bool {
     let more = matches!(word, "choose" | "pick" | "option");
     (filler::is_any(word) || more || lists::CHATTER.contains(&word)) && !matches!(word, "no" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reading of a Japanese text ended never, where nothing of it says when.
+    #[test]
+    fn days_that_were_asked_for_are_told_from_other_texts_in_any_language() {
+        for days in ["22 to 25 May", "Freitag bis Sonntag", "金曜"] {
+            assert!(is_days_asked("From which day to which?", days), "{days}");
+        }
+        for other in ["わかりません", "東京", "Oslo", ""] {
+            assert!(!is_days_asked("From which day to which?", other), "{other}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What a question asks for that no daily forecast has, so that the answer can say it.
 
 use words::text::Word;
-use words::{Days, Named, places};
+use words::{Days, Named, phrases, places};
 
 use super::{units, wants};
 
@@ -30,54 +30,34 @@ const REPEATED: usize = 3;
 /// Looks for it. Only where nothing says which weather is meant are unknown words of interest: the question may be
 /// about them. A number that nothing explains always is.
 pub(super) fn find(words: &[Word], named: &[Named], time: &Days, any_weather: bool) -> BeyondForecast {
-    let said = |any: &[&str]| words.iter().any(|word| any.contains(&word.lower.as_str()));
-    let pair = |first: &str, seconds: &[&str]| {
-        words.windows(2).any(|pair| match pair {
-            [a, b] => a.lower == first && seconds.contains(&b.lower.as_str()),
-            _ => false,
-        })
+    let said = |is: fn(&str) -> bool| words.iter().any(|word| is(&word.lower));
+    let pair = |is: fn(&str, &str) -> bool| {
+        words
+            .windows(2)
+            .any(|pair| matches!(pair, [one, other] if is(&one.lower, &other.lower)))
     };
-    let periods = [
-        "day",
-        "days",
-        "morning",
-        "evening",
-        "night",
-        "week",
-        "weekend",
-        "month",
-        "hour",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    ];
     // When the sun rises is a matter of the day.
     let suns = wants::find(words)
         .iter()
         .any(|want| matches!(want, wants::Want::Sunrise | wants::Want::Sunset));
     let when = !suns
         && (words.first().is_some_and(|word| word.lower == "when")
-            || pair("when", &["will", "does", "is", "it"])
-            || pair("what", &["time"]));
+            || pair(|one, other| match one {
+                "when" => matches!(other, "will" | "does" | "is" | "it"),
+                one => (one, other) == ("what", "time"),
+            }));
     let mut untold: Vec<String> = Vec::new();
     for word in words.iter().filter_map(|word| wants::untold(&word.lower)) {
         if !untold.iter().any(|known| known == word) {
             untold.push(word.to_owned());
         }
     }
-    let general = said(&[
-        "weather",
-        "wheather",
-        "forecast",
-        "forecasts",
-        "outlook",
-        "conditions",
-        "climate",
-    ]);
+    let general = said(|word| {
+        matches!(
+            word,
+            "weather" | "wheather" | "forecast" | "forecasts" | "outlook" | "conditions" | "climate"
+        )
+    });
     let unread = places::leftover(words, named, |lower| {
         wants::is_weather(lower) || wants::untold(lower).is_some() || units::is_unit(lower)
     });
@@ -85,21 +65,24 @@ pub(super) fn find(words: &[Word], named: &[Named], time: &Days, any_weather: bo
     let part = time.part.as_ref().map(|part| format!("the {part}"));
     BeyondForecast {
         time: time.clock.clone().or(part),
-        hours: said(&["hourly"]) || pair("by", &["hour"]) || when,
+        hours: said(|word| word == "hourly") || pair(|one, other| (one, other) == ("by", "hour")) || when,
         now: time.now,
-        again: pair("every", &periods) || pair("each", &periods),
-        watch: said(&[
-            "email",
-            "e-mail",
-            "mail",
-            "sms",
-            "text",
-            "notify",
-            "notification",
-            "alert",
-            "remind",
-            "reminder",
-        ]),
+        again: pair(|one, other| matches!(one, "every" | "each") && phrases::is_time(other)),
+        watch: said(|word| {
+            matches!(
+                word,
+                "email"
+                    | "e-mail"
+                    | "mail"
+                    | "sms"
+                    | "text"
+                    | "notify"
+                    | "notification"
+                    | "alert"
+                    | "remind"
+                    | "reminder"
+            )
+        }),
         untold,
         unread: unread
             .into_iter()

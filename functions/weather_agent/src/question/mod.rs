@@ -12,15 +12,19 @@
 //! assert_eq!(question.wants, [Want::Rain]);
 //! ```
 
-mod abroad;
 mod limits;
 mod units;
 mod wants;
 
+use std::sync::LazyLock;
+
 pub use limits::BeyondForecast;
 pub use units::Asked as AskedUnits;
 pub use wants::{Compare, Want};
-use words::{DateOrder, Days, Named, When, days, places, related, text};
+use words::{DateOrder, Days, Glossary, Named, When, days, places, related, text};
+
+/// What weather is called in other languages.
+static ABROAD: LazyLock<Glossary> = LazyLock::new(|| Glossary::of(include_str!("abroad.txt")));
 
 /// Most characters of a message that are read.
 const MAX_TEXT: usize = 2_000;
@@ -65,7 +69,7 @@ impl Question {
     pub fn read(said: &str, order: Option<DateOrder>) -> Self {
         let said: String = said.chars().take(MAX_TEXT).collect();
         let english = |word: &str| places::is_common(word) || wants::is_weather(word);
-        let said = words::in_english(&said, abroad::topic, english).unwrap_or(said);
+        let said = ABROAD.in_english(&said, english).unwrap_or(said);
         let mut words = text::split(&said, MAX_TEXT);
         text::mark_topic(&mut words, wants::is_weather);
         let units = units::take(&mut words);

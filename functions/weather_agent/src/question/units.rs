@@ -2,7 +2,7 @@
 
 use outbound::open_meteo::{PrecipitationUnit, TemperatureUnit, Units, WindSpeedUnit};
 
-use words::text::{Kind, Word};
+use words::text::{self, Word};
 
 /// The units that are asked for; what is not asked for is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,9 +61,7 @@ pub(super) fn take(words: &mut [Word]) -> Asked {
     let mut index = 0;
     while index < words.len() {
         let taken = at(words, index, &mut asked);
-        for word in words.iter_mut().skip(index).take(taken) {
-            word.kind = Kind::Gap;
-        }
+        text::take_out(words, index..index + taken);
         index += taken.max(1);
     }
     asked
@@ -71,8 +69,8 @@ pub(super) fn take(words: &mut [Word]) -> Asked {
 
 /// Reads a unit that begins at `index`; the number of words it takes.
 fn at(words: &[Word], index: usize, asked: &mut Asked) -> usize {
-    let lower = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
-    let before = index.checked_sub(1).map_or("", lower);
+    let lower = |index| text::lower(words, index);
+    let of_degrees = matches!(text::before(words, index), "in" | "degrees" | "deg" | "°");
     let (imperial, metric) = (Asked::IMPERIAL, Asked::METRIC);
     let temperature = |unit| Asked {
         temperature: Some(unit),
@@ -95,12 +93,8 @@ fn at(words: &[Word], index: usize, asked: &mut Asked) -> usize {
             (temperature(TemperatureUnit::Fahrenheit), 1)
         }
         ("celsius" | "centigrade" | "celcius" | "°c", _, _) => (temperature(TemperatureUnit::Celsius), 1),
-        ("f", _, _) if matches!(before, "in" | "degrees" | "deg" | "°") => {
-            (temperature(TemperatureUnit::Fahrenheit), 1)
-        }
-        ("c", _, _) if matches!(before, "in" | "degrees" | "deg" | "°") => {
-            (temperature(TemperatureUnit::Celsius), 1)
-        }
+        ("f", _, _) if of_degrees => (temperature(TemperatureUnit::Fahrenheit), 1),
+        ("c", _, _) if of_degrees => (temperature(TemperatureUnit::Celsius), 1),
         ("mph", _, _) => (wind(WindSpeedUnit::Mph), 1),
         ("miles", "per", "hour") => (wind(WindSpeedUnit::Mph), 3),
         ("kmh" | "kph", _, _) => (wind(WindSpeedUnit::Kmh), 1),

@@ -278,6 +278,7 @@ async fn the_accommodation_agent_takes_what_the_validator_admits() {
             url: world.forecasts.join("mcp").unwrap(),
             pins: Pins::of(&tools),
             tools: airbnb_agent::Tools::default(),
+            currency: None,
             link_hosts: Vec::new(),
         };
         airbnb_agent::agent(world.parts(), server).unwrap()

@@ -223,6 +223,7 @@ impl Reading {
             let alone = people::number_alone(&text);
             if is_priced && words::yes_or_no(&text) == Some(false) {
                 together.price = None;
+                text.clear();
             } else if is_priced {
                 text = format!("at most {text}");
             }
@@ -301,7 +302,7 @@ impl Reading {
         let is_other = !said.currencies.is_empty() && !said.currencies.contains(&ours);
         is_other.then(|| {
             let code = ours.code();
-            format!("Prices are in {code} here. What is the highest price in {code}, or is there none?")
+            format!("Prices here are in {code}. How much may it be at most in {code}, or is there no limit?")
         })
     }
 

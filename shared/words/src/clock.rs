@@ -138,7 +138,7 @@ fn at(words: &[Word], index: usize) -> Option<(Option<Time>, usize)> {
         word.kind == Kind::Word
             && !is_grammar(lower)
             && preposition(lower).is_none()
-            && !crate::days::is_time(word)
+            && !crate::phrases::is_time(lower)
     };
     let spelled = word.number().is_none() && word.count().is_some();
     let behind_at = before(words, index) == "at" && !(spelled && words.get(end).is_some_and(counts));

@@ -131,6 +131,11 @@ fn days_of(month: u32, days: (u32, Option<u32>), year: Option<i32>) -> When {
 /// `24 December 2026`, `24th of December`, `22-24 November`, `22 to 24 November`
 fn day_then_month(words: &[Word], index: usize) -> Option<(When, usize)> {
     let (days, next) = days(words, index)?;
+    // "28 and 29 November"
+    let is_listed = days.1.is_none() && words.get(next).is_some_and(|word| word.kind == Kind::And);
+    if is_listed && let Some((When::Date { year, month, .. }, _)) = day_then_month(words, next + 1) {
+        return Some((days_of(month, days, year), next - index));
+    }
     let next = next + usize::from(lower(words, next) == "of");
     let month = month(words.get(next)?)?;
     let (year, next) = year(words, next + 1);

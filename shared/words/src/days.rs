@@ -59,16 +59,18 @@ pub fn take(words: &mut [Word], order: Option<DateOrder>) -> Days {
             continue;
         };
         // "Monday to Wednesday", "between Friday and Sunday"
-        let between = before(words, index) == "between";
-        if let Some(to) = words.get(index + taken)
+        let lead = index - usize::from(before(words, index) == "the");
+        let between = before(words, lead) == "between";
+        let joint = index + taken;
+        let second = joint + 1 + usize::from(lower(words, joint + 1) == "the");
+        if let Some(to) = words.get(joint)
             && (dates::is_to(to) || between && to.kind == Kind::And)
-            && let Some((last, more)) = at(words, index + taken + 1, order)
+            && let Some((last, more)) = at(words, second, order)
         {
             found.named.extend(its_name(words, index, taken, &when));
-            let last_named = its_name(words, index + taken + 1, more, &last);
-            found.named.extend(last_named);
+            found.named.extend(its_name(words, second, more, &last));
             when = When::span(when, last);
-            taken += 1 + more;
+            taken = second + more - index;
         }
         found.named.extend(its_name(words, index, taken, &when));
         for word in words.iter().skip(index).take(taken) {

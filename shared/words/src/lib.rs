@@ -41,7 +41,7 @@ pub use corrected::corrected;
 pub use currency::{Currency, currencies, is_currency, of_dollars};
 pub use days::Days;
 pub use deeds::{CANCELS_ABROAD, REFUNDS_ABROAD};
-pub use determiners::{is_determiner, is_possessive};
+pub use determiners::is_possessive;
 pub use kinds::{Kind, kinds};
 pub use next_day::{a_day_later, is_day_after};
 pub use not_done::{NOT_AGREED, NOT_AGREED_IN_TIME, NOT_ANSWERED, not_done};

@@ -91,8 +91,8 @@ fn is_reversed(day: &When, today: NaiveDate) -> bool {
     let When::Span(first, last) = day else {
         return false;
     };
-    let said = |when: &When| when.resolve(today).first().copied();
-    matches!(**last, When::Date { year: Some(_), .. }) && said(last) < said(first)
+    let first = first.resolve(today).first().copied();
+    first.is_some_and(|first| last.resolve(first).last().is_some_and(|last| *last < first))
 }
 
 /// Whether there are more days between the two than are told.

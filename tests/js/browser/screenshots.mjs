@@ -70,6 +70,19 @@ try {
   await drawn(page);
   await shoot(page, 'forecast');
   const chat = page.url();
+  await begin(page, 'Find a flat in Oslo for two from Friday to Sunday', 'Completed');
+  await page.locator('.preview table').waitFor();
+  await page.locator('.log').evaluate((log) => log.scrollTo(0, 0));
+  await page.locator('.to-end').waitFor();
+  // As a whole it has too many words for a picture.
+  await page.setViewportSize({ width: 1000, height: 620 });
+  await shoot(page, 'stays');
+  await page.setViewportSize(wide.viewport);
+  await page.goto(`${base}/`);
+  await page.locator('.welcome li').first().waitFor();
+  await page.locator('input[type=file]').setInputFiles(['notes.txt', 'minutes.txt'].map((name) => ({ name, mimeType: 'text/plain', buffer: Buffer.from('What we talked about\n'.repeat(name.length * 9)) })));
+  await page.getByRole('list', { name: 'Attached files' }).getByRole('listitem').nth(1).waitFor();
+  await shoot(page, 'files');
   await page.goto(`${base}/tasks`);
   await page.locator('.rows li').first().waitFor();
   await shoot(page, 'tasks');
@@ -82,7 +95,10 @@ try {
   await signIn(console_, system, 'olga');
   await console_.getByRole('link', { name: 'Operations' }).click();
   await console_.getByText('Every notification has been delivered').waitFor();
+  await console_.getByRole('region', { name: 'Unfinished tasks' }).waitFor();
   await shoot(console_, 'ops');
+  await console_.getByRole('region', { name: 'Keys' }).scrollIntoViewIfNeeded();
+  await shoot(console_, 'ops-tasks');
   await operator.context.close();
   const storageState = await first.context.storageState();
   await first.context.close();

@@ -57,6 +57,12 @@ impl Thinker {
     async fn take(&self, run: &mut Run, text: String) -> Result<Outcome, ExecuteError> {
         let deps = self.deps();
         if let Some(agent_type) = self.named(run.task()) {
+            // Of what an agent failed at, the host itself says that "try again" does it once more.
+            let here = self.beside(run).await?;
+            let of_agent = |task: &Task| task.jobs.iter().any(|job| job.agent_type == agent_type);
+            if let Some(task) = tried_again(run.task(), &here, &text).filter(|task| of_agent(task)) {
+                return Box::pin(self.retry(run, &here, task)).await;
+            }
             let thought = self.thought_of(run);
             return Box::pin(self.hand_to(run, thought, agent_type)).await;
         }
@@ -84,20 +90,10 @@ impl Thinker {
             .as_ref()
             .map(|known| known.briefs(&deps.tenant, &deps.url))
             .unwrap_or_default();
-        let names = names(&briefs, &here);
-        let asked = here.last().and_then(question);
-        let brings_file = run.task().history.iter().any(has_file);
-        if self.has_one_agent() || brings_file {
-            let chat = Chat {
-                here: &here,
-                asked,
-                elsewhere: Some(&[]),
-                names: &names,
-                since: run.task().created_at,
-            };
+        if self.has_one_agent() || run.task().history.iter().any(has_file) {
             // "Try again with this one": of all that words can mean beside a file, this alone is no request.
             if !self.has_one_agent()
-                && let Meaning::Retry(task) = chat.meaning(&text)
+                && let Some(task) = tried_again(run.task(), &here, &text)
             {
                 return Box::pin(self.retry(run, &here, task)).await;
             }
@@ -107,6 +103,8 @@ impl Thinker {
             };
             return self.request(run, &here, wanted).await;
         }
+        let names = names(&briefs, &here);
+        let asked = here.last().and_then(question);
         let mut elsewhere: Option<Vec<Task>> = None;
         loop {
             let chat = Chat {
@@ -590,6 +588,22 @@ fn names(briefs: &[AgentBrief], here: &[Task]) -> Names {
     let worked = here.iter().flat_map(|task| &task.jobs);
     let worked = worked.flat_map(|job| [job.agent_name.as_str(), job.agent_type.as_str()]);
     Names::of(known.chain(worked)).with_examples(briefs)
+}
+
+/// The task of this chat that a message asks to be done once more, where it says nothing else.
+fn tried_again<'a>(task: &Task, here: &'a [Task], text: &str) -> Option<&'a Task> {
+    let names = names(&[], here);
+    let chat = Chat {
+        here,
+        asked: here.last().and_then(question),
+        elsewhere: Some(&[]),
+        names: &names,
+        since: task.created_at,
+    };
+    let Meaning::Retry(again) = chat.meaning(text) else {
+        return None;
+    };
+    here.iter().find(|task| task.id == again.id)
 }
 
 /// One line about what waits, where nobody mentioned it for a while.

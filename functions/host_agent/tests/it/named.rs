@@ -4,7 +4,7 @@ use domain::TaskState;
 use serde_json::{Value, json};
 
 use crate::scripted::Scripted;
-use crate::world::{Peer, World, remote, status, world_with};
+use crate::world::{Peer, Reply, World, remote, status, world_with};
 
 async fn host() -> (World, [Peer; 2]) {
     let world = world_with(|_, _| {}).await;
@@ -55,6 +55,29 @@ async fn what_is_said_goes_to_the_agent_that_was_named_as_it_was_said() {
         ["Will it rain in Oslo tomorrow?", "How is it going?", "hello"]
     );
     assert!(sent(&weather).is_empty());
+}
+
+#[tokio::test]
+async fn what_the_named_agent_failed_at_is_tried_again_and_nobody_elses() {
+    let (world, [weather, flats]) = host().await;
+    let failed = json!({"task": remote("r-1", "FAILED", Some("Out of order."), &[])});
+    flats.then("SendMessage", Reply::Result(failed));
+    let id = world.say_to(&json!("flats"), "m-1", "two rooms").await;
+    assert_eq!(world.wake(id).await.status.state, TaskState::Failed);
+
+    // The other agent failed at nothing here: its words are its own.
+    world.clock.advance(std::time::Duration::from_secs(5));
+    let id = world.say_to(&json!("weather"), "m-2", "try again").await;
+    world.wake(id).await;
+    assert_eq!(sent(&weather), ["try again"]);
+
+    world.clock.advance(std::time::Duration::from_secs(5));
+    let done = json!({"task": remote("r-2", "COMPLETED", None, &["A flat."])});
+    flats.then("SendMessage", Reply::Result(done));
+    let id = world.say_to(&json!("flats"), "m-3", "try again").await;
+    let task = world.wake(id).await;
+    assert_eq!(status(&task), (TaskState::Completed, "A flat.".to_owned()));
+    assert_eq!(sent(&flats), ["two rooms", "two rooms"]);
 }
 
 #[tokio::test]

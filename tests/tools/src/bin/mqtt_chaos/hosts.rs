@@ -1,7 +1,7 @@
 //! The other way: hosts of tenants ask the agent over the broker, for users of theirs. The hosts and their webhooks are in this
 //! process and are not killed; the bridge publishes their requests, and brings back what comes of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,8 @@ pub(crate) struct Host {
 /// What a user got.
 #[derive(Debug)]
 pub(crate) struct Answered {
+    /// Whose user asked.
+    pub(crate) host: String,
     /// What was asked.
     pub(crate) text: String,
     pub(crate) state: String,
@@ -79,6 +81,8 @@ pub(crate) struct Ground<'g> {
     pub(crate) agent: &'g Url,
     /// Where wakes of the agent go.
     pub(crate) agents_door: Arc<dyn WakeDoor>,
+    /// Waits before hosts send again.
+    pub(crate) retries: &'g [Duration],
 }
 
 impl Planned {
@@ -148,7 +152,10 @@ impl Planned {
             model: llm::offline(),
             clock: Arc::new(SystemClock),
             entropy,
-            patience: Patience::default(),
+            patience: Patience {
+                retries: ground.retries.to_vec(),
+                ..Patience::default()
+            },
             approval: PlanApproval::Never,
             enabled: true,
             providers: Providers::new(),
@@ -323,11 +330,13 @@ pub(crate) fn judged(
 ) -> Vec<String> {
     let mut faults = Vec::new();
     let mut took = Vec::new();
+    let mut by_host: BTreeMap<String, (u32, Duration)> = BTreeMap::new();
     let whole: String = (1..=STEPS).map(|step| format!("{step} ")).collect();
     let counts = counter.counts.lock().expect("no panic");
     let questions = counter.questions.lock().expect("no panic");
     for answered in answered {
         let Answered {
+            host,
             text,
             state,
             result,
@@ -340,6 +349,8 @@ pub(crate) fn judged(
             }
         };
         took.push(time);
+        let last = by_host.entry(host).or_insert((0, Duration::ZERO));
+        *last = (last.0 + 1, last.1.max(time));
         if state != "TASK_STATE_COMPLETED" || result.trim() != whole.trim() {
             faults.push(format!("{text}: ended as {state} with {result:?}"));
         }
@@ -362,6 +373,9 @@ pub(crate) fn judged(
         at(50).unwrap_or_default(),
         at(99).unwrap_or_default(),
     );
+    for (host, (tasks, longest)) in by_host {
+        println!("{host:8} {tasks:3} tasks, the longest took {longest:.1?}");
+    }
     if repeated == 0 && arguments.repeated > 0 {
         faults.push("nothing came twice".to_owned());
     }
@@ -396,6 +410,7 @@ impl Host {
                 let result = parts.flatten().filter_map(|part| part["text"].as_str()).collect();
                 let took = begun.elapsed();
                 return Ok(Answered {
+                    host: self.tenant.name().to_owned(),
                     text,
                     state,
                     result,

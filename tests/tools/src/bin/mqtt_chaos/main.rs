@@ -29,6 +29,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use agent::RetrySchedule;
 use clap::Parser;
 use sandbox::mosquitto::{self, Mosquitto, Wanted};
 use serde_json::json;
@@ -85,6 +86,10 @@ struct Arguments {
     /// The requests are hosts' of ours, for users of theirs.
     #[arg(long, conflicts_with_all = ["bridge_alone", "bench"])]
     hosts: bool,
+    /// When hosts send again what had no answer (`A2A_RETRY_SCHEDULE`): where brokers go and come, the usual wait of two minutes after
+    /// the fourth failure is long.
+    #[arg(long, value_name = "SECONDS", default_value = "1,2,4,8,15,30,30,30,60,120,300,600,600", value_parser = str::parse::<RetrySchedule>)]
+    retries: RetrySchedule,
     /// Nothing goes wrong: so many sends are measured, over MQTT and over HTTP, alone and beside a requester that reads slowly.
     #[arg(long, value_name = "SENDS", conflicts_with_all = ["calm", "bridge_alone", "only", "short", "requests"], value_parser = clap::value_parser!(u64).range(1..=100_000))]
     bench: Option<u64>,
@@ -191,6 +196,7 @@ async fn main() -> ExitCode {
             broker: format!("mqtt://{address}").parse().expect("a URL"),
             agent: &counter.url,
             agents_door: Arc::clone(&counter.door),
+            retries: arguments.retries.waits(),
         };
         let hosts = hosts::start(planned, &ground).await;
         let begun = Instant::now();

@@ -319,7 +319,7 @@ impl Thinker {
             .and_then(TypedCode::of)
             .filter(|_| !tasks.is_empty())
         else {
-            let text = "No code is awaited here: it was used already, or it is too old.";
+            let text = "No code is awaited here: it is typed in the chat where it was asked for, was used already, or is too old.";
             return Ok(Outcome::Message(run.message(text)));
         };
         let mut awaited = Vec::new();

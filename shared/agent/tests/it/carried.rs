@@ -356,7 +356,7 @@ async fn gated() -> (Bench, Arc<Notify>) {
 }
 
 fn next_wake(bench: &Bench) -> Wake {
-    bench.door.0.lock().unwrap().pop_front().expect("a wake")
+    bench.door.0.lock().unwrap().pop_front().unwrap()
 }
 
 /// Waits until so many notifications have come.
@@ -367,7 +367,7 @@ async fn hears(receiver: &MockServer, many: usize) {
         }
     };
     let in_time = tokio::time::timeout(Duration::from_secs(10), heard).await;
-    in_time.expect("it hears of it");
+    in_time.unwrap();
 }
 
 async fn numbers(receiver: &MockServer) -> Vec<u64> {
@@ -396,7 +396,7 @@ async fn what_an_execution_records_goes_out_with_it_under_one_claim() {
             hears(&receiver, 1).await;
             gate.notify_one();
         },
-        async { working.await.1 }
+        async { Box::pin(working).await.1 }
     );
     assert_eq!(numbers(&receiver).await, [1, 2, 3, 4]);
     // The lease, three writes of the execution, a claim, and two to take the configuration away.

@@ -259,6 +259,7 @@ async fn a_link_that_a_stranger_sent_never_grants_without_being_asked_who_starte
         );
         for words in [
             "not started in this browser",
+            "<button class=\"second\" name=\"step\" value=\"allow\">",
             "Where is my order 1002? &lt;b&gt;Click fast&lt;/b&gt;",
             "5 minutes ago (2026-01-01",
             "another program, 127.0.0.1",

@@ -142,6 +142,12 @@ pub(crate) fn consent(
     let of_the_issuer = asked.resource == here.issuer;
     let back = Url::parse(&asked.reply.redirect_uri);
     let back = back.as_ref().ok().and_then(Url::host_str);
+    // What stands out is the answer of whoever did not start it.
+    let is_theirs = asked
+        .occasion
+        .as_ref()
+        .is_none_or(|occasion| occasion.same_browser);
+    let second = |is_second: bool| is_second.then_some("second");
     let body = html! {
         h1 { "Allow access?" }
         p.quiet { "You are signed in as " strong { (username) } "." }
@@ -161,7 +167,7 @@ pub(crate) fn consent(
                     dd { (place) }
                 }
             }
-            @if !occasion.same_browser {
+            @if !is_theirs {
                 p.bad role="alert" {
                     "This was not started in this browser. If it was not you who wrote that, choose “Do not allow”: "
                     "somebody else may be after what is yours."
@@ -171,8 +177,8 @@ pub(crate) fn consent(
         @if !of_the_issuer { p.quiet { "At " code { (asked.resource) } } }
         form method="post" action={ "?" (sent.query) } {
             input type="hidden" name="form" value=(sent.token);
-            button name="step" value="allow" { "Allow" }
-            button.second name="step" value="deny" { "Do not allow" }
+            button class=[second(!is_theirs)] name="step" value="allow" { "Allow" }
+            button class=[second(is_theirs)] name="step" value="deny" { "Do not allow" }
             p.quiet {
                 @if let Some(back) = back { "You go back to " strong { (back) } " either way. " }
                 button.link name="step" value="switch" { "Use another account" }

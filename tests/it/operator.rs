@@ -1,5 +1,5 @@
-//! Orders that an operator imports on AWS, and people whom they look after: both programs, the AWS client's own search for credentials, the
-//! tables of a stage.
+//! Orders that an operator imports on AWS, people whom they look after, and what removed tenants left: both programs, the AWS client's own
+//! search for credentials, the tables of a stage.
 
 use std::process::Command;
 
@@ -7,6 +7,8 @@ use domain::{Clock as _, Owner, SystemClock, SystemEntropy, Tenant};
 use idp::NewClient;
 use store::{Profile, Store, Tables, User, person_id};
 use tests::binary;
+
+use crate::purged;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the program for AWS has crates of its own: `tests/run operator` builds it, then runs this"]
@@ -248,4 +250,28 @@ async fn people_are_looked_after_on_aws() {
     }
     let names = async |tenant| store.identity().list_users(tenant).await.unwrap().len();
     assert_eq!((names(&acme).await, of(&acme, "ada").await.unwrap()), (2, reset));
+}
+
+/// Killed at moments that follow from twenty seeds.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "the program for AWS has crates of its own: `tests/run operator` builds it, then runs this"]
+async fn a_removed_tenant_is_purged_on_aws_by_a_program_that_is_killed_again_and_again() {
+    let (_, database) = store_testing::start_apart(None).await;
+    let store = Store::new(&database.config(), Tables::prefixed("switchyard-prod-"));
+    store.create_tables().await.unwrap();
+    let url = database.url().to_string();
+    let program = |name: &str| {
+        let mut command = Command::new(binary::path("switchyard-operator"));
+        command.args(["purge", "--tenant", name, "--stage", "prod"]);
+        command.env("AWS_ENDPOINT_URL_DYNAMODB", &url);
+        command
+            .env("HOME", "/nonexistent")
+            .env("AWS_EC2_METADATA_DISABLED", "true");
+        command
+            .env("AWS_ACCESS_KEY_ID", "k")
+            .env("AWS_SECRET_ACCESS_KEY", "s");
+        command.env("AWS_REGION", "eu-north-1").env_remove("AWS_PROFILE");
+        command
+    };
+    purged::by_a_program_that_is_killed(&url, program).await;
 }

@@ -522,7 +522,8 @@ async fn ended_sessions(local: &Local, victim: &User) -> Vec<String> {
         username: name.to_owned(),
         display_name: name.to_owned(),
         password: "a-password-of-the-tests".into(),
-        roles: vec!["operator".to_owned()],
+        // Without them the routes of those who are in charge would refuse them anyway.
+        roles: vec!["operator".to_owned(), "admin".to_owned()],
     });
     oauth::register(store, "acme", &[], &users).await;
     let mut cookies = vec![ended_session(local).await];

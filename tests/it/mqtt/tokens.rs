@@ -1,14 +1,18 @@
 //! The attack table's credentials over MQTT: every agent says of each what it says over HTTP, and a victim's task is nobody else's.
 
+use std::time::Duration;
+
 use a2a::mqtt::Properties;
 use auth::SigningKey;
 use local::Signer;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::message;
 use super::requester::{Requester, new_task};
 use super::world::World;
 use crate::attack::{ATTACKS, Attack, shapes};
+use crate::tenants::admin;
 
 /// The victim's owner at the agents.
 const VICTIM: &str = "user-ada";
@@ -174,5 +178,42 @@ async fn every_kind_of_bad_credentials_is_refused_over_mqtt_as_over_http() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    world.stop().await;
+}
+
+/// A token that was got before its user was removed, or its tenant suspended: over MQTT it is worth what it is over HTTP (`ended`).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_of_before_ends_with_its_tenant_at_once_and_by_itself_in_any_case() {
+    let world = World::start().await;
+    let rogue = SigningKey::generate().expect("a key").0;
+    let asker = Requester::new(&world, "asker").await;
+    let good: Vec<_> = TARGETS
+        .iter()
+        .map(|target| target.tokens(&world, &rogue, None).remove(0))
+        .collect();
+    let hold = async |suspended: bool| {
+        let body = json!({ "suspended": suspended });
+        let (status, told) = admin(&world.local, Method::PUT, "/tenants/acme/status", Some(body)).await;
+        assert!(status.is_success(), "{told}");
+    };
+    let is_told = async |code: i64| {
+        for (target, token) in TARGETS.iter().zip(&good) {
+            let call = || ("GetTask", json!({ "id": new_task() }));
+            let told = target.over_mqtt(&asker, token.as_deref(), call()).await;
+            assert_eq!(told["error"]["code"], code, "{}: {told}", target.address);
+            let http = target.over_http(&world, token.as_deref(), call()).await;
+            assert_eq!(http, code, "{}", target.address);
+        }
+    };
+    is_told(-32001).await;
+    let (status, told) = admin(&world.local, Method::DELETE, "/tenants/acme/users/ada", None).await;
+    assert!(status.is_success(), "{told}");
+    is_told(-32001).await;
+    hold(true).await;
+    is_told(403).await;
+    hold(false).await;
+    is_told(-32001).await;
+    world.local.clock.advance(Duration::from_secs(600));
+    is_told(401).await;
     world.stop().await;
 }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use domain::Brand;
 use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
-    IF_NONE_MATCH, STRICT_TRANSPORT_SECURITY, VARY,
+    IF_NONE_MATCH, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::json;
@@ -26,7 +26,6 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 const WORKER_POLICY: &str =
     "default-src 'none'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
-const HSTS: &str = "max-age=31536000; includeSubDomains";
 /// What the page calls itself where its tenant has not said.
 const PRODUCT: &str = "Switchyard";
 
@@ -45,9 +44,6 @@ pub(crate) async fn page(State(room): State<Arc<AppState>>) -> Response {
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
-    }
-    if room.base.scheme() == "https" {
-        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));
     }
     guarded(response)
 }

@@ -346,6 +346,10 @@ async fn each_program_answers_each_of_its_events() {
             if got != *expect {
                 wrong.push(format!("{function}/{event}: {got:?}, not {expect:?}: {said}"));
             }
+            // They came by https.
+            if matches!(got, Status(_)) && !said.contains("\"strict-transport-security\"") {
+                wrong.push(format!("{function}/{event} says nothing of https alone: {said}"));
+            }
             seen.insert(format!("{function}/{event}"), got);
         }
     }

@@ -165,3 +165,21 @@ test('files are dropped and pasted, and a large picture is made smaller', async 
   assert.equal(await chips(page).count(), 2);
   check();
 });
+
+test('"try again" with a picture does what failed without one, whether an agent was chosen or not', async (t) => {
+  for (const agent of ['Any agent', 'Printer']) {
+    const { page, check } = await visit(t);
+    await page.getByLabel('Ask this agent').selectOption(agent);
+    await ask(page, 'Print this picture');
+    await at(page).badge.getByText('Failed').waitFor();
+    const before = printed.length;
+    await chooser(page).setInputFiles(picture);
+    await chips(page).first().waitFor();
+    await ask(page, 'try again');
+    await at(page).badge.getByText('Completed').waitFor();
+    assert.deepEqual(printed.slice(before), [PNG.toString('base64')], agent);
+    await page.getByRole('link', { name: 'Tasks', exact: true }).click();
+    await page.locator('.rows li').getByText('Print this picture').nth(1).waitFor();
+    check();
+  }
+});

@@ -8,6 +8,7 @@
 mod agents;
 mod judge;
 mod misbehaving;
+mod parts;
 mod play;
 mod table;
 

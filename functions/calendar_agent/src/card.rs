@@ -56,7 +56,7 @@ fn skill() -> Skill {
             "What is on my calendar, diary, schedule or agenda tomorrow?",
             "An hour for lunch or coffee with Ines next week",
             "When is my next meeting, call or review, and how long does it last?",
-            "Do I have any appointments today, am I tied up? Disconnect my calendar",
+            "Do I have any appointments today, do I have anything on, am I tied up? Disconnect my calendar",
             "Which events do I have, is there a conflict or a clash?",
             "A gap, an open slot of 30 minutes, have I got time in the evening?",
             "When do I see the doctor or dentist?",

@@ -6,7 +6,7 @@ use url::Url;
 /// How reports are asked for.
 pub(crate) const EXAMPLES: [&str; 32] = [
     "Write a report about electric cars",
-    "Prepare a report on tea in Norway",
+    "Prepare a report on tea",
     "I need a report about our sales in six steps",
     "Draft a detailed write-up, an essay, a whitepaper or a background paper",
     "Research or investigate a subject thoroughly and write it down: two pages with headings and sources",

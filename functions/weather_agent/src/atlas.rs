@@ -45,9 +45,9 @@ pub(crate) fn candidates(name: &str, found: &[Place]) -> Vec<Place> {
     let first = places.first().map(|place| fold(&place.name)).unwrap_or_default();
     let mut kept: Vec<Place> = Vec::new();
     for (index, place) in places.into_iter().enumerate() {
-        // Half of a name may stand for it, "Reykj"; "Mars" is not Marseille.
-        let half = !is_abbreviated(name, place) || wanted.len() * 2 >= fold(&place.name).len();
-        let fits = named(place) || half && (index == 0 || !any_named && fold(&place.name) == first);
+        // What a name only begins with is not that name: "Mars" is not Marseille, "mind" not Minden.
+        let whole = !is_abbreviated(name, place) || is_misspelt(name, place);
+        let fits = named(place) || whole && (index == 0 || !any_named && fold(&place.name) == first);
         let twin = |known: &Place| {
             fold(&known.name) == fold(&place.name)
                 && known.country_code == place.country_code
@@ -131,6 +131,17 @@ pub(crate) fn is_region(place: &Place) -> bool {
 pub(crate) fn is_abbreviated(name: &str, place: &Place) -> bool {
     let (wanted, full) = (fold(name), fold(&place.name));
     full != wanted && full.starts_with(&wanted) && !full.starts_with(&format!("{wanted} "))
+}
+
+/// The name is at least half of the place's, from its beginning: `Reykj` for Reykjavík.
+pub(crate) fn is_half(name: &str, place: &Place) -> bool {
+    is_abbreviated(name, place) && fold(name).len() * 2 >= fold(&place.name).len()
+}
+
+/// The name is the place's with a slip of the pen, and one more for each five letters.
+pub(crate) fn is_misspelt(name: &str, place: &Place) -> bool {
+    let slips = 1 + name.chars().count() / 5;
+    strsim::osa_distance(&fold(name), &fold(&place.name)) <= slips
 }
 
 /// The place's full name goes on behind the name that was asked for: `Mexico` for Mexico City, `Osl` for Oslo.

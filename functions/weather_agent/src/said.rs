@@ -191,6 +191,7 @@ fn named(name: &str) -> Option<Vec<Named>> {
             text: part.to_owned(),
             chained: at > 0,
             guessed: false,
+            loose: false,
             at: 0,
             words: part.split_whitespace().count(),
         })

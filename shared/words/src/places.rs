@@ -24,6 +24,8 @@ pub struct Named {
     pub chained: bool,
     /// Nothing speaks for it but that nothing else explains the words.
     pub guessed: bool,
+    /// It stands in prose, and little speaks for it: prose has words that some place is called too.
+    pub loose: bool,
     /// The number of its first word.
     pub at: usize,
     /// How many words it has.
@@ -60,6 +62,13 @@ pub fn find(words: &[Word]) -> Vec<Named> {
         lift = candidate.listed.then_some(candidate.tier);
     }
     let best = candidates.iter().map(|candidate| candidate.tier).max();
+    let named = |at: usize| {
+        let mut all = candidates.iter();
+        all.any(|candidate| (candidate.at..candidate.at + candidate.words).contains(&at))
+    };
+    let is_prose = words.iter().enumerate().any(|(at, word)| {
+        word.kind == Kind::Word && !named(at) && is_grammar(&word.lower) && !is_connector(&word.lower)
+    });
     let mut places: Vec<Named> = Vec::new();
     let mut kept = false;
     for (index, candidate) in candidates.iter().enumerate() {
@@ -75,6 +84,7 @@ pub fn find(words: &[Word]) -> Vec<Named> {
                 text: candidate.text.clone(),
                 chained: candidate.chained && kept,
                 guessed: candidate.tier == Tier::Guess,
+                loose: candidate.tier < Tier::Sure && is_prose,
                 at: candidate.at,
                 words: candidate.words,
             });

@@ -31,7 +31,7 @@ const ASKED: [&[(&str, &str)]; 2] = [
 /// How long each is looked at while the clock goes by itself.
 const BY_ITSELF: Duration = Duration::from_millis(5_200);
 /// When it is looked at after that, in seconds since the message: behind each attempt at a send, and each look.
-const LATER: [u64; 9] = [16, 37, 60, 157, 300, 457, 1058, 1400, 1860];
+const LATER: [u64; 10] = [6, 16, 37, 60, 157, 300, 457, 1058, 1400, 1860];
 /// Most looks behind each.
 const ROUNDS: u32 = 30;
 
@@ -115,7 +115,9 @@ impl Watched {
         let within = row.within as f64;
         let mut seen = self.seen.iter();
         let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        seen.any(|(after, text)| *after <= within && plain(text).contains(&row.words))
+        // How many seconds it was silent depends on when it fell silent.
+        let says = |text: &str| row.words.split('…').all(|part| plain(text).contains(part.trim()));
+        seen.any(|(after, text)| *after <= within && says(text))
     }
 }
 

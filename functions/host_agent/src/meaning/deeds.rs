@@ -68,6 +68,10 @@ impl<'a> Chat<'a> {
                 .map_or(Meaning::Nothing(Nothing::Known(id), None), |task| {
                     Meaning::Status(vec![task])
                 }),
+            // "Never mind the rain, is my order late?": there was nothing to mind.
+            None if let Some(rest) = rest.as_ref().filter(|_| wish::begins_with_dismissal(text)) => {
+                self.request(rest, rest)
+            }
             // What is over already cannot be called off.
             None if target.running => self.request(text, text),
             None if target.words.iter().any(|word| self.names.has(word))
@@ -79,6 +83,7 @@ impl<'a> Chat<'a> {
             {
                 Meaning::Nothing(Nothing::ToCancel, rest)
             }
+            None if wish::begins_with_dismissal(text) => Meaning::Nothing(Nothing::ToDecline, None),
             None => self.request(text, text),
         }
     }

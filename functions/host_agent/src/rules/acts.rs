@@ -210,10 +210,10 @@ mod tests {
     #[test]
     fn an_agent_is_asked_after_a_while_and_for_its_result_at_once() {
         let working = task(told(TaskState::Working));
-        assert_eq!(planned(&working, &[], 14), None);
-        assert_eq!(planned(&working, &[], 15), Some(Act::Look));
+        assert_eq!(planned(&working, &[], 3), None);
+        assert_eq!(planned(&working, &[], 4), Some(Act::Look));
         let until = rests(&Patience::default(), &working, at(1));
-        assert_eq!(until, Some(at(0).after(Duration::from_secs(15))));
+        assert_eq!(until, Some(at(0).after(Duration::from_secs(4))));
         assert_eq!(
             planned(&task(told(TaskState::Completed)), &[], 0),
             Some(Act::Fetch)

@@ -6,6 +6,7 @@
 //! | When is it looked at next, and when is it given up? | `patience` |
 //! | What does the user read of it? | `wording` |
 //! | What does the model read of it? | `transcript` |
+//! | When is what waits mentioned under another answer? | `reminder` |
 //! | How was its message meant, where the text does not say so? | `note` |
 //! | What did a job bring, in words? | `brought` |
 //! | What does its plan wait for? | `plans`, `permission` |
@@ -20,5 +21,6 @@ pub(crate) mod outcome;
 pub(crate) mod patience;
 pub(crate) mod permission;
 pub(crate) mod plans;
+pub(crate) mod reminder;
 pub(crate) mod transcript;
 pub(crate) mod wording;

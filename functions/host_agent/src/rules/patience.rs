@@ -10,8 +10,10 @@ use domain::{Job, JobState, Task, TaskState, Timestamp, Transport};
 pub struct Patience {
     /// Waits before a send is tried again; after the last one the task is `unknown`, and is tried again by hand.
     pub retries: Vec<Duration>,
-    /// After this long without news the agent is asked; then after twice as long, and so on.
+    /// After this long without news the agent is asked: its user learns soon that it is gone.
     pub first_look: Duration,
+    /// Half of how long after that it is asked again; then after twice as long, and so on.
+    pub next_looks: Duration,
     /// After this long without news the task is `unknown`.
     pub limit: Duration,
     /// How long after a job began an agent's notifications are taken at all.
@@ -26,7 +28,8 @@ impl Default for Patience {
         let seconds = Duration::from_secs;
         Self {
             retries: RetrySchedule::default().waits().to_vec(),
-            first_look: seconds(15),
+            first_look: seconds(4),
+            next_looks: seconds(15),
             limit: seconds(30 * 60),
             token_ttl: seconds(7 * 24 * 3600),
         }
@@ -55,20 +58,18 @@ impl Patience {
             JobState::Settled { .. } | JobState::Unknown => None,
             // Only the user can move it; a look would find the same question.
             JobState::Linked { remote, .. } if remote.state == TaskState::InputRequired => None,
-            JobState::Linked { .. } => {
-                let first = self.first_look(job);
-                Some(job.updated_at.after(growing(first, job.attempts)))
-            }
+            JobState::Linked { .. } => Some(job.updated_at.after(self.look(job))),
             // A task is never completed without a result that its agent has.
             JobState::Fetching { .. } => Some(Self::next_fetch(job)),
         }
     }
 
-    /// After this long without news the agent is asked: later over MQTT, where a stream may be silent for 30 seconds.
-    fn first_look(&self, job: &Job) -> Duration {
-        match job.endpoint.transport {
-            Transport::Mqtt => self.first_look.saturating_mul(2),
-            Transport::JsonRpc | Transport::Rest => self.first_look,
+    /// After this long the agent is asked how it goes: over MQTT, where a stream may be silent for 30 seconds, not before that.
+    fn look(&self, job: &Job) -> Duration {
+        match (job.endpoint.transport, job.attempts) {
+            (Transport::Mqtt, looks) => growing(self.next_looks.saturating_mul(2), looks),
+            (Transport::JsonRpc | Transport::Rest, 0) => self.first_look,
+            (Transport::JsonRpc | Transport::Rest, looks) => growing(self.next_looks, looks),
         }
     }
 

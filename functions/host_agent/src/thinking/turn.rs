@@ -2,7 +2,6 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use agent::{ExecuteError, Outcome, Run};
 use consent::{Redeemed, TypedCode};
@@ -12,6 +11,7 @@ use store::PageRequest;
 
 use crate::meaning::{self, Chat, Deed, Free, Meaning, Names, Nothing, Question, Talk};
 use crate::rules::note::Note;
+use crate::rules::reminder;
 use crate::rules::transcript::{self, has_file, has_text};
 use crate::rules::wording;
 use crate::thinking::directory::KnownAgents;
@@ -21,8 +21,6 @@ use crate::thinking::thought::Thought;
 
 /// How far back the user's other chats are looked through.
 const ELSEWHERE_MAX: u32 = 30;
-/// What waits is mentioned at most once in this time.
-const REMINDED: Duration = Duration::from_secs(600);
 /// The key in a message's metadata under which a chat finds the task that the answer comes from.
 const GOES_ON_IN: &str = "goesOnIn";
 /// The key in a message's metadata under which the host finds what it asked itself.
@@ -223,7 +221,7 @@ impl Thinker {
                 let mut wanted = Wanted::of(text, Note::default());
                 wanted.known = known;
                 wanted.free = free;
-                wanted.note.reminder = reminder(here, now);
+                wanted.note.reminder = reminder::due(here, now);
                 self.request(run, here, wanted).await
             }
         }
@@ -604,18 +602,6 @@ fn tried_again<'a>(task: &Task, here: &'a [Task], text: &str) -> Option<&'a Task
         return None;
     };
     here.iter().find(|task| task.id == again.id)
-}
-
-/// One line about what waits, where nobody mentioned it for a while.
-fn reminder(here: &[Task], now: Timestamp) -> Option<String> {
-    let lately = |at: Timestamp| now < at.after(REMINDED);
-    let reminded =
-        |task: &Task| lately(task.created_at) && Note::of(task).is_some_and(|note| note.reminder.is_some());
-    if here.iter().any(reminded) {
-        return None;
-    }
-    let waits = |task: &&Task| task.status.state.is_interrupted() && !lately(task.status.at);
-    here.iter().rfind(waits).map(wording::reminder)
 }
 
 fn which(to: Deed, tasks: &[&Task], now: Timestamp) -> String {

@@ -109,7 +109,7 @@ async fn a_silent_agent_is_asked_at_growing_intervals_and_then_given_up_as_unkno
         }
     }
     assert_eq!(state, TaskState::Unknown);
-    assert_eq!(looked_at[..3], [15, 45, 75]);
+    assert_eq!(looked_at[..3], [4, 34, 64]);
     assert!(looked_at.len() < 10, "{looked_at:?}");
     let (_, text) = status(&world.task(task.id).await);
     assert!(

@@ -61,13 +61,23 @@ pub(super) async fn resolve(
         if name.guessed && followed && !qualified && names.len() > 1 && !listed_by_comma(&places, name) {
             continue;
         }
+        if name.loose && !qualified {
+            keep_spelled_out(&name.text, &mut places);
+        }
         if places.is_empty() {
-            slots.extend(shortened(open_meteo, name, days).await?);
+            slots.extend(shortened(open_meteo, (name, &results), days).await?);
         } else {
             slots.push(slot(&name.text, places, qualified, days));
         }
     }
     Ok(slots)
+}
+
+/// Keeps the places that are called so letter by letter. Searches also find what begins with a name, or what others call a place:
+/// "chess" finds Chessy, and "half" Half Moon Bay.
+fn keep_spelled_out(name: &str, places: &mut Vec<Place>) {
+    let wanted = fold(name);
+    places.retain(|place| fold(&place.name) == wanted);
 }
 
 /// A guess that is a well-known place all the same: "Oslo, Bergen".
@@ -108,11 +118,22 @@ async fn search(open_meteo: &OpenMeteo, name: &str) -> Result<Vec<Place>, OpenMe
 
 /// Tries a name that is not found without its last words, which may be an area ("Cambridge MA"), another place
 /// ("oslo bergen") or no name ("Berlin please"); then looks for a similar one.
-async fn shortened(open_meteo: &OpenMeteo, name: &Named, days: &[When]) -> Result<Vec<Slot>, OpenMeteoError> {
+async fn shortened(
+    open_meteo: &OpenMeteo,
+    (name, found): (&Named, &[Place]),
+    days: &[When],
+) -> Result<Vec<Slot>, OpenMeteoError> {
     let words: Vec<&str> = name.text.split_whitespace().collect();
+    let candidates = async |text: &str| {
+        let mut places = atlas::candidates(text, &search(open_meteo, text).await?);
+        if name.loose {
+            keep_spelled_out(text, &mut places);
+        }
+        Ok::<_, OpenMeteoError>(places)
+    };
     // What stands behind it may say when: it is asked about.
     let declined = match words.as_slice() {
-        [_] => by_itself(open_meteo, &name.text).await?,
+        [_] if !name.loose => by_itself(open_meteo, &name.text).await?,
         _ => None,
     };
     if let Some((text, places)) = declined {
@@ -121,7 +142,7 @@ async fn shortened(open_meteo: &OpenMeteo, name: &Named, days: &[When]) -> Resul
     for cut in 1..words.len().min(MAX_CUTS + 1) {
         let (head, tail) = words.split_at(words.len() - cut);
         let (head, tail) = (head.join(" "), tail.join(" "));
-        let places = atlas::candidates(&head, &search(open_meteo, &head).await?);
+        let places = candidates(&head).await?;
         if places.is_empty()
             || places
                 .first()
@@ -137,7 +158,7 @@ async fn shortened(open_meteo: &OpenMeteo, name: &Named, days: &[When]) -> Resul
         if !within.is_empty() {
             return Ok(vec![slot(&head, within, true, days)]);
         }
-        let more = atlas::candidates(&tail, &search(open_meteo, &tail).await?);
+        let more = candidates(&tail).await?;
         let known = more
             .first()
             .is_some_and(|place| !atlas::is_abbreviated(&tail, place));
@@ -160,11 +181,16 @@ async fn shortened(open_meteo: &OpenMeteo, name: &Named, days: &[When]) -> Resul
             return Ok(vec![slot(&part, places, false, days)]);
         }
     }
-    let suggestion = similar(open_meteo, &name.text).await?.map(Box::new);
+    // Whoever means a place may have begun its name: "Reykj".
+    let begun = found
+        .iter()
+        .find(|place| !name.loose && atlas::is_half(&name.text, place));
+    let similar = similar(open_meteo, name).await?;
+    let suggestion = similar.or_else(|| begun.cloned()).map(Box::new);
     Ok(vec![Slot::Unknown {
         asked: name.text.clone(),
         suggestion,
-        guessed: name.guessed,
+        guessed: name.guessed || name.loose,
         days: days.to_vec(),
     }])
 }
@@ -223,10 +249,11 @@ fn other_scripts(text: &str) -> Vec<String> {
 }
 
 /// A place whose name differs by a slip or two.
-async fn similar(open_meteo: &OpenMeteo, name: &str) -> Result<Option<Place>, OpenMeteoError> {
-    let letters: Vec<char> = name.chars().collect();
-    let slips = 1 + letters.len() / 5;
-    let wanted = fold(name);
+async fn similar(open_meteo: &OpenMeteo, name: &Named) -> Result<Option<Place>, OpenMeteoError> {
+    let letters: Vec<char> = name.text.chars().collect();
+    let wanted = fold(&name.text);
+    // Every word of prose is like some place's name.
+    let most = if name.loose { 1 } else { usize::MAX };
     let mut tried = 0;
     // The service matches beginnings: what comes before the slip finds the name.
     for length in [
@@ -242,7 +269,9 @@ async fn similar(open_meteo: &OpenMeteo, name: &str) -> Result<Option<Place>, Op
         let beginning: String = letters.iter().take(length).collect();
         let found = search(open_meteo, &beginning).await?;
         let distance = |place: &Place| strsim::osa_distance(&wanted, &fold(&place.name));
-        let near = found.into_iter().filter(|place| distance(place) <= slips);
+        let near = found
+            .into_iter()
+            .filter(|place| atlas::is_misspelt(&name.text, place) && distance(place) <= most);
         let best = near.min_by_key(|place| (distance(place), std::cmp::Reverse(place.population)));
         if best.is_some() {
             return Ok(best);

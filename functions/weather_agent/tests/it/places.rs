@@ -81,11 +81,59 @@ async fn a_clear_namesake_is_mentioned() {
     );
     let (text, _) = bench.answer(&["Weather in Paris, France"]).await;
     assert!(!text.contains("there is also"), "{text}");
-    let (text, _) = bench.answer(&["Weather in Reykj"]).await;
-    assert!(
-        text.contains("I took “Reykj” to be Reykjavík, Iceland."),
-        "{text}"
+    let (text, _) = bench.answer(&["Weather in Osl"]).await;
+    assert!(text.contains("I took “Osl” to be Oslo, Norway."), "{text}");
+}
+
+#[tokio::test]
+async fn what_a_name_only_begins_with_is_asked_about() {
+    let bench = Bench::new().await;
+    let question = bench.question(&["Weather in Reykj"]).await;
+    assert_eq!(
+        question,
+        "I know no place called “Reykj”; did you mean Reykjavík, Iceland? Which place do you mean?"
     );
+    let (_, data) = bench.answer(&["Weather in Reykj", "yes"]).await;
+    assert_eq!(places(&data), ["Reykjavík IS 2026-11-21"]);
+    for said in [
+        "am I free, and will it rain tomorrow?",
+        "never mind the rain",
+        "is it windy, mind you?",
+    ] {
+        let question = bench.question(&[said]).await;
+        assert!(
+            question.starts_with("Which place do you want the weather for?"),
+            "{said}: {question}"
+        );
+    }
+}
+
+/// Words that a search finds places by: their names or other names begin so, or are like them. Found by asking for every English
+/// stop word and every word of the tables.
+const EVERYDAY: &[&str] = &[
+    "amber", "big", "born", "came", "chess", "due", "easter", "fire", "free", "greater", "half", "hell",
+    "hid", "kitchen", "lab", "little", "long", "lower", "mind", "name", "nay", "nos", "paid", "past", "pool",
+    "ran", "rang", "road", "said", "salt", "shant", "state", "tries", "used", "villa", "wait", "wie",
+];
+
+#[tokio::test]
+async fn everyday_words_are_no_places_in_prose() {
+    let bench = Bench::new().await;
+    for word in EVERYDAY {
+        let said = format!("is it {word} today, and will it rain?");
+        let question = bench.question(&[&said]).await;
+        assert!(question.contains("Which place do you want"), "{said}: {question}");
+    }
+    // These are what some town is called; the answer names it.
+    for (word, place) in [
+        ("marathon", "Marathon"),
+        ("moss", "Moss"),
+        ("page", "Page"),
+        ("side", "Side"),
+    ] {
+        let (text, _) = bench.answer(&[&format!("will it rain for the {word}?")]).await;
+        assert!(text.contains(&format!("in {place} today")), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What an agent's card does not promise: a deed that nobody there speaks of is refused before anybody is asked for consent.
 
-use words::REFUNDS_ABROAD;
 use words::phrases::words;
+use words::{REFUNDS_ABROAD, is_possessive};
 
 use super::terms::{Term, Text, is_function_word, speaks, spelled};
 use crate::AgentBrief;
@@ -162,7 +162,11 @@ fn asks_abroad(text: &str, way: &str, told: &[String]) -> bool {
 
 fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
     let clauses: Vec<Vec<String>> = clauses(text).collect();
+    let back = text.split(ENDS).any(wants_back);
     let (deed, _, spoken) = DEEDS.iter().find(|(deed, ways, _)| {
+        if *deed == "refund" && back {
+            return true;
+        }
         let asks = |core: &Vec<String>| {
             let begins = |way: &&str| begins(core, way);
             // "Quiero cancelar mi pedido"; a report on how one cancels something is none.
@@ -211,6 +215,17 @@ fn core(clause: &str) -> Vec<String> {
     let asked = words(clause);
     let asked = asked.iter().map(words::phrases::Word::lower);
     asked.skip_while(|word| POLITE.contains(&word.as_str())).collect()
+}
+
+/// Whether a clause says, behind words of wanting alone, that something of one's own is to come back: "I'd like my cash back".
+fn wants_back(clause: &str) -> bool {
+    let said: Vec<String> = words(clause).iter().map(words::phrases::Word::lower).collect();
+    let wanted = said.iter().position(|word| !POLITE.contains(&word.as_str()));
+    let Some((before, behind)) = wanted.and_then(|at| said.split_at_checked(at)) else {
+        return false;
+    };
+    before.last().is_some_and(|word| is_possessive(word))
+        && behind.iter().take(WANTED).skip(1).any(|word| word == BACK)
 }
 
 /// Whether words begin with a way to ask for a deed; its verb may end in `-ing`, and what is meant may stand before its "back".
@@ -281,6 +296,10 @@ mod tests {
                 Some("cancel"),
             ),
             ("how about purchasing two more", Some("sell or buy")),
+            ("I'd like my cash back for order 1005", Some("refund")),
+            ("ok, can I have my 20 euros back?", Some("refund")),
+            ("when do I get my parcel back?", None),
+            ("is my parcel on its way back", None),
             ("Where is order 1003, and when does it come?", None),
             ("order me two large pizzas", Some("sell or buy")),
             ("order 1003 status", None),

@@ -3,13 +3,19 @@
 
 use words::phrases::{is_time, places, times, words};
 
-use super::terms::{Term, Text};
+use super::terms::{ABOUT, Term, Text, is_little};
 
 /// Shortest number that names something, in digits.
 const DIGITS: usize = 3;
 
+/// What ends a sentence.
+const ENDS: [char; 4] = ['?', '.', '!', ' '];
+
 /// Longest follow-up; a longer text stands for itself.
 const WORDS_MAX: usize = 12;
+
+/// Longest, in words, that says no more than another number.
+const RENUMBERED: usize = 6;
 
 /// Longest that begins with a joining word of another language; what is longer says what it wants.
 const SHORT: usize = 4;
@@ -93,9 +99,63 @@ pub(super) fn with_number(text: &str, earlier: &str) -> Option<String> {
     ))
 }
 
+/// An earlier question with what is said instead: "no, I meant Bergen", "actually, make it about beavers". What cannot be
+/// exchanged stands behind it, as within one message.
+fn corrected(text: &str, earlier: &str) -> Option<String> {
+    let earlier = earlier.trim_end_matches(ENDS);
+    let together = format!("{earlier}, {text}");
+    let (before, instead) = ::words::corrected(&together)?;
+    if before.len() != earlier.len() || words(text).len() > WORDS_MAX {
+        return None;
+    }
+    let said = words(instead);
+    // "Actually great" exchanges nothing.
+    if said
+        .iter()
+        .all(|word| is_little(&word.lower()) && !is_time(&word.lower()))
+    {
+        return None;
+    }
+    let asked = format!("what about {}", instead.trim_end_matches(ENDS));
+    let exchanged = message(&asked, earlier).filter(|question| *question != asked);
+    let topic = || {
+        let is_about = |word: &words::phrases::Word<'_>| ABOUT.contains(&word.lower().as_str());
+        let about = words(earlier).into_iter().find(is_about)?;
+        words(instead).first().filter(|word| is_about(word))?;
+        Some(format!("{}{instead}", earlier.get(..about.start)?))
+    };
+    let tells = |word: &words::phrases::Word<'_>| {
+        word.is_name() || is_time(&word.lower()) || word.text.bytes().any(|c| c.is_ascii_digit())
+    };
+    let makes = words(text).iter().any(|word| word.lower() == "make");
+    let fits = makes || said.iter().any(tells);
+    exchanged.or_else(topic).or(Some(together).filter(|_| fits))
+}
+
+/// The same with another number: "wait, wrong number, it's 1005".
+fn renumbered(text: &str, earlier: &str) -> Option<String> {
+    let is_number = |word: &str| word.len() >= DIGITS && word.bytes().all(|c| c.is_ascii_digit());
+    let only = |text: &str| {
+        let all = words(text);
+        let mut numbers = all.iter().filter(|word| is_number(word.text));
+        let only = numbers.next().filter(|_| numbers.next().is_none());
+        only.map(|word| word.text.to_owned())
+    };
+    let (new, old) = (only(text)?, only(earlier)?);
+    let said = Text::of(text).terms();
+    let told = said.iter().filter(|term| term.is_matter() && !term.is_faint());
+    // "Wait, wrong number": as little as that.
+    let little = told.count() <= 2 && words(text).len() <= RENUMBERED;
+    let fits = little && new.len() == old.len() && !text.contains(['?', '？']);
+    fits.then(|| earlier.replacen(&old, &new, 1))
+}
+
 /// What to ask the agent that was asked `earlier`; `None` where the text is no follow-up.
 pub(super) fn message(text: &str, earlier: &str) -> Option<String> {
     let text = text.trim();
+    if let Some(question) = renumbered(text, earlier).or_else(|| corrected(text, earlier)) {
+        return Some(question);
+    }
     if ::words::is_day_after(text)
         && let Some(question) = ::words::a_day_later(earlier)
     {

@@ -115,7 +115,12 @@ impl Numbered {
             lengths: lower.iter().filter(is_number).map(String::len).collect(),
             words: lower
                 .into_iter()
-                .filter(|word| matches!(word.as_str(), "where" | "status" | "when" | "track" | "find"))
+                .filter(|word| {
+                    matches!(
+                        word.as_str(),
+                        "where" | "wheres" | "status" | "when" | "track" | "find"
+                    )
+                })
                 .collect(),
         }
     }

@@ -28,6 +28,8 @@ const SHARED: f64 = 0.3;
 const HAS: f64 = 0.1;
 /// How many words a saying has.
 const SAYING: std::ops::RangeInclusive<usize> = 2..=6;
+/// How many words tell a question from a statement: "am I free", "I'm free".
+const OPENING: usize = 2;
 
 /// Agents, ready to be compared with texts. Those of one type are one.
 #[derive(Debug, Default)]
@@ -48,6 +50,8 @@ pub(crate) struct Index {
     postings: Vec<u32>,
     /// What examples say in little words alone, such as "qué tiempo hace", with the one type that it is said to.
     sayings: Vec<(Vec<String>, usize)>,
+    /// What questions of examples begin with, such as "am I".
+    openings: BTreeSet<Vec<String>>,
     /// Found out when a text first needs it.
     spelling: OnceLock<Spelling>,
     forms: OnceLock<Forms>,
@@ -86,6 +90,7 @@ impl Index {
         }
         index.spoken = spoken.into_iter().fold(Languages::MAX, |all, own| all & own);
         index.sayings = sayings(agents.iter().map(|agent| (place(agent), agent)));
+        index.openings = openings(agents);
         index.types = types;
         index
     }
@@ -95,6 +100,11 @@ impl Index {
         let stands = |saying: &[String]| words.windows(saying.len()).any(|run| run == saying);
         let said = self.sayings.iter().filter(|(saying, _)| stands(saying));
         said.map(|(_, owner)| *owner).collect()
+    }
+
+    /// Whether a text begins as some example's question does.
+    pub(super) fn opens_a_question(&self, text: &str) -> bool {
+        opening(text).is_some_and(|opening| self.openings.contains(&opening))
     }
 
     /// An index over cards as words, each with its owner's place.
@@ -229,6 +239,24 @@ fn sayings<'a>(agents: impl Iterator<Item = (usize, &'a AgentBrief)>) -> Vec<(Ve
         .filter(|(_, owners)| owners.len() == 1)
         .map(|(clause, owners)| owners.into_iter().map(move |owner| (clause.clone(), owner)));
     only.flatten().collect()
+}
+
+/// The first words of the clauses of examples that ask.
+fn openings(agents: &[AgentBrief]) -> BTreeSet<Vec<String>> {
+    let skills = agents.iter().flat_map(AgentBrief::skills);
+    let sentences = skills
+        .flat_map(|skill| skill.examples())
+        .flat_map(|example| example.split_inclusive(['.', '!', '?', '？']));
+    let questions = sentences.filter(|sentence| sentence.ends_with(['?', '？']));
+    let clauses = questions.flat_map(|question| question.split([',', ';', ':']));
+    clauses.filter_map(opening).collect()
+}
+
+/// What a text begins with; none where it is no more than that.
+fn opening(text: &str) -> Option<Vec<String>> {
+    let words = spelled(text);
+    let (opening, rest) = words.split_at_checked(OPENING)?;
+    (!rest.is_empty()).then(|| opening.to_vec())
 }
 
 /// What is needed to compare a word with all others; the next word needs no other.

@@ -3,6 +3,8 @@
 
 use words::phrases::words;
 
+use super::terms::is_little;
+
 /// Words that put what follows behind what was said before.
 const LATER: &[&str] = &[
     "then",
@@ -95,6 +97,19 @@ const BEHIND: &[&str] = &[
 ];
 /// Words that make what follows depend on something.
 const CONDITIONS: &[&str] = &["if", "unless", "wenn", "falls", "si", "hvis"];
+
+/// Words behind which a question stands that is part of a sentence.
+const WHETHER: &[&str] = &["whether", "if", "ob", "si", "se", "om", "czy"];
+
+/// The question within a sentence that says nothing besides: "could you check whether I'm free".
+pub(super) fn asked_whether(piece: &str) -> Option<&str> {
+    let words = words(piece);
+    let is_whether = |word: &words::phrases::Word<'_>| WHETHER.contains(&word.lower().as_str());
+    let at = words.iter().position(is_whether).filter(|at| *at > 0)?;
+    let mut before = words.get(..at)?.iter();
+    let little = before.all(|word| is_little(&word.lower()));
+    piece.get(words.get(at + 1)?.start..).filter(|_| little)
+}
 
 /// A piece of a prompt: what stands between punctuation or joining words.
 #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@
 //! have such a word. A type with more words than others has counts less for each: words do not pay by their number. What of a
 //! text speaks for nobody weighs against everybody.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -58,6 +59,8 @@ const SCRAP: usize = 2;
 const WHOLE: f64 = 0.8;
 /// What says less than this has said nothing.
 const HARDLY: f64 = 0.1;
+/// What ends a question.
+const ASKS: [char; 2] = ['?', '？'];
 /// Most that are named to choose from.
 const NAMED: usize = 3;
 
@@ -230,6 +233,16 @@ impl<'i> Reader<'i> {
             .unwrap_or(0.0)
     }
 
+    /// A part of a text as it is said: where a question stands before an "and", its mark stands behind the other half.
+    pub(super) fn said<'t>(&self, text: &str, part: &'t str) -> Cow<'t, str> {
+        let lost = text.contains(ASKS) && !part.contains(ASKS) && self.index.opens_a_question(part);
+        match super::order::asked_whether(part) {
+            Some(asked) => format!("{asked}?").into(),
+            None if lost => format!("{part}?").into(),
+            None => part.into(),
+        }
+    }
+
     /// How much speaks for each type, in their order.
     fn scores(&self, text: &str) -> Rc<Scores> {
         if let Some(known) = self.texts.borrow().get(text) {
@@ -249,7 +262,7 @@ impl<'i> Reader<'i> {
         let named = |term: &Term| self.index.named.get(&term.text);
         let called: BTreeSet<usize> = terms.iter().filter_map(named).flatten().copied().collect();
         let is_scrap = words <= SCRAP && called.is_empty();
-        self.weigh(&mut terms, spoken, text.contains(['?', '？']));
+        self.weigh(&mut terms, spoken, text.contains(ASKS));
         if let Some(told) = self.told_to_somebody(text, spoken) {
             let is_told = |term: &&mut Term| told.contains(&term.text);
             terms.iter_mut().filter(is_told).for_each(Term::passes);

@@ -69,7 +69,10 @@ pub(super) fn parts(index: &Reader<'_>, cards: &[AgentBrief], text: &str) -> Vec
     let pieces = order::without_links(text, pieces(text));
     let agents: Vec<Option<&AgentType>> = pieces
         .iter()
-        .map(|piece| agent(index, piece.of(text), whole))
+        .map(|piece| {
+            let piece = piece.of(text);
+            agent(index, piece, whole).or_else(|| agent(index, &index.said(text, piece), whole))
+        })
         .collect();
     let mut distinct: Vec<&AgentType> = Vec::new();
     for agent in agents.iter().flatten().copied() {
@@ -83,7 +86,7 @@ pub(super) fn parts(index: &Reader<'_>, cards: &[AgentBrief], text: &str) -> Vec
         ([only], whole) => {
             // Without the rest of the text, a piece may be clear that was not: "Hello, I am Ann. Where is my order?"
             let clear = |piece: &Piece| {
-                let piece = piece.of(text);
+                let piece = &index.said(text, piece.of(text));
                 index.best(piece, bar).or_else(|| index.nothing_but(piece)) == Some(*only)
             };
             match whole.is_some() || pieces.iter().any(clear) {
@@ -189,12 +192,26 @@ fn message(
             let mut all = find(said);
             all.dedup();
             let wants = examples(cards, wanted).any(|example| !find(example).is_empty());
-            if let ([only], true, true) = (all.as_slice(), wants, find(&own).is_empty()) {
+            // "The 9th" says when, and of "9 to 12 January" the month alone says nothing.
+            let when = link.is_empty() && (names_day(&own) || all.iter().any(|time| is_of_date(said, time)));
+            if let ([only], true, true) = (all.as_slice(), wants && !when, find(&own).is_empty()) {
                 own = format!("{} {link}{only}", own.trim_end_matches(['?', '!', '.']));
             }
         }
     }
     own
+}
+
+/// Whether a text says when, in whatever form.
+fn names_day(text: &str) -> bool {
+    let mut said = ::words::text::split(text, text.len());
+    !::words::days::take(&mut said, None).days.is_empty()
+}
+
+/// Whether a word for a time stands behind a number.
+fn is_of_date(text: &str, time: &str) -> bool {
+    let before = text.split_once(time).map(|(before, _)| before.trim_end());
+    before.is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()))
 }
 
 fn pieces(text: &str) -> Vec<Piece> {

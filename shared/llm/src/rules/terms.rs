@@ -18,7 +18,7 @@ const FAINT: f64 = 0.45;
 const PASSING: f64 = 0.05;
 
 /// Words that lead what something is to be written or said about.
-const ABOUT: &[&str] = &[
+pub(super) const ABOUT: &[&str] = &[
     "on", "about", "über", "sobre", "sur", "om", "su", "over", "o", "о",
 ];
 
@@ -168,6 +168,11 @@ pub(super) fn spelled(text: &str) -> Vec<String> {
 /// Whether a word is one of those that only hold a sentence together.
 pub(super) fn is_mute(word: &str) -> bool {
     word.chars().count() <= MUTE_MAX && FUNCTION_WORDS.contains_key(word)
+}
+
+/// Whether a word holds sentences together, or asks and says no more.
+pub(super) fn is_little(word: &str) -> bool {
+    is_function_word(word) || ASKING.contains(&word)
 }
 
 /// Whether a word holds sentences together in one of the languages.

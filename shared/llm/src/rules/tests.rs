@@ -212,6 +212,35 @@ fn several_topics_become_one_message_each() {
         "Will it rain in Oslo? Where is my order 4711?",
         "weather: Will it rain in Oslo? | horizon: Where is my order 4711?",
     );
+    check(
+        "Find a flat in Lisbon from 9 to 12 January and say whether it will rain there on the 9th",
+        "airbnb: Find a flat in Lisbon from 9 to 12 January | weather: say whether it will rain there on the 9th in Lisbon",
+    );
+}
+
+#[test]
+fn a_question_in_little_words_is_one_before_an_and_too() {
+    check(
+        "Am I free on Friday, and will it rain in Oslo tomorrow?",
+        "calendar: Am I free on Friday | weather: will it rain in Oslo tomorrow?",
+    );
+    check(
+        "Will it rain in Oslo tomorrow, and am I free on Friday between 9 and 11?",
+        "weather: Will it rain in Oslo tomorrow | calendar: am I free on Friday between 9 and 11?",
+    );
+    check(
+        "Could you check whether I'm free on Monday, and also how warm Oslo gets?",
+        "calendar: Could you check whether I'm free on Monday | weather: how warm Oslo gets on Monday",
+    );
+    check(
+        "find me a flat for two and tell me whether it rains in Leeds today",
+        "airbnb: find me a flat for two in Leeds today | weather: tell me whether it rains in Leeds today",
+    );
+    let agents = Agents::from(everyone());
+    let opens = |text: &str| agents.index().opens_a_question(text);
+    assert!(opens("am I free on Monday") && opens("Will it snow"));
+    // What is only told asks nothing.
+    assert!(!opens("I'm free on Friday") && !opens("I am free on Friday") && !opens("am I"));
 }
 
 #[test]
@@ -415,6 +444,22 @@ fn a_follow_up_goes_to_the_agent_used_last() {
         "horizon: when will my order arrive, is it late (1003)",
     );
     follows(rain, "asdf qwer", "say");
+    follows(
+        rain,
+        "no, I meant Bergen",
+        "weather: Will it rain in Bergen tomorrow",
+    );
+    follows(rain, "sorry, Sunday", "weather: Will it rain in Oslo Sunday");
+    follows(
+        order,
+        "wait, wrong number, it's 1005",
+        "horizon: Where is my order 1005?",
+    );
+    follows(
+        ("currency", "a story about otters"),
+        "actually, make it about beavers",
+        "currency: a story about beavers",
+    );
     follows(("gone", "anything"), "and in Bergen?", "say");
 }
 
@@ -778,10 +823,7 @@ fn report() -> AgentBrief {
         "Reports",
         "Writes reports on any topic in several steps.",
         "Report",
-        &[
-            "Write a report about electric cars",
-            "Prepare a report on tea in Norway",
-        ],
+        &["Write a report about electric cars", "Prepare a report on tea"],
     )
 }
 

@@ -288,7 +288,37 @@ fn with_nothing_running_nothing_is_minded() {
     means(
         &[],
         "never mind. Will it snow in Rome?",
-        |meant| matches!(meant, Meaning::Request { text, .. } if text == "Will it snow in Rome"),
+        |meant| matches!(meant, Meaning::Request { text, .. } if text == "Will it snow in Rome?"),
+    );
+    for text in [
+        "Never mind the rain, is my order 1003 late?",
+        "forget the weather, is my order 1003 late?",
+        "laisse tomber la pluie, is my order 1003 late?",
+    ] {
+        means(
+            &[],
+            text,
+            |meant| matches!(meant, Meaning::Request { text, .. } if text == "is my order 1003 late?"),
+        );
+    }
+    means(
+        &[],
+        "Will it rain in Leeds... no wait, forget the rain, has order 1003 arrived?",
+        |meant| matches!(meant, Meaning::Request { text, .. } if text == "has order 1003 arrived?"),
+    );
+    means(
+        &[greets(1)],
+        "leave it, we're staying with friends",
+        |meant| matches!(meant, Meaning::Cancel(of, None) if of.len() == 1),
+    );
+    means(&[], "never mind the rain", |meant| {
+        matches!(meant, Meaning::Nothing(Nothing::ToDecline, None))
+    });
+    // What runs is called off, and the rest is done.
+    means(
+        &[report(1, "report on rain")],
+        "never mind the rain, is my order 1003 late?",
+        |meant| matches!(meant, Meaning::Cancel(of, Some(rest)) if of.len() == 1 && rest == "is my order 1003 late?"),
     );
     for text in [
         "so what can you do?",

@@ -32,6 +32,8 @@ fn talk_asks_for_nothing_and_does_not_hide_what_follows_it() {
         "hi, what can you do?",
         "the weather was all i needed, thanks",
         "hello?",
+        "Is that all then?",
+        "ist das alles?",
     ] {
         assert!(
             matches!(read(prompt), Wish::Talk(_)),

@@ -5,13 +5,18 @@ use domain::TaskId;
 use super::super::{filler, lists};
 use super::{Clause, SHORT, Target, clauses, counts, is_made_of, is_question_word, lower, talk};
 
+/// What ends a question.
+const ASKS: [char; 2] = ['?', '？'];
+
 /// What is to be called off, and what is wanted beside that.
 pub(super) fn cancel(text: &str, id: Option<TaskId>) -> Option<(Target, Option<String>)> {
     if is_made_of(&lower(text), lists::CANCEL) {
         return Some((Target::default(), None));
     }
     let (mut target, mut rest, mut found): (Target, Vec<&str>, bool) = (Target::default(), Vec::new(), false);
-    for clause in clauses(text) {
+    let (all, mut minds) = (clauses(text), false);
+    for clause in &all {
+        minds |= is_never_mind(&clause.words.join(" "));
         match ends(&clause.words) {
             Some(Ends::NotATask) => return None,
             Some(Ends::Named(named)) => {
@@ -35,6 +40,8 @@ pub(super) fn cancel(text: &str, id: Option<TaskId>) -> Option<(Target, Option<S
             {
                 target.add(&clause.words);
             }
+            // "Leave it, we're staying with friends": why.
+            None if minds && !text.contains(ASKS) && is_reason(&clause.words) => {}
             None if lists::CHANGED.contains(&clause.words.join(" ").as_str()) => {}
             None if talk(&clause.words).is_none() && !is_made_of(&clause.words, lists::NO) => {
                 rest.push(clause.text);
@@ -49,11 +56,62 @@ pub(super) fn cancel(text: &str, id: Option<TaskId>) -> Option<(Target, Option<S
         target.words.clear();
         target.id = Some(id);
     }
-    let rest = rest.join(", ");
+    let is_last = all.last().map(|clause| clause.text) == rest.last().copied();
+    let mut rest = rest.join(", ");
+    if let Some(mark) = ASKS
+        .into_iter()
+        .find(|mark| is_last && text.trim_end().ends_with(*mark))
+    {
+        rest.push(mark);
+    }
     let more = !lower(&rest)
         .iter()
         .all(|word| filler::is_english(word) || lists::CHATTER.contains(&word.as_str()));
     Some((target, more.then_some(rest).filter(|_| id.is_none())))
+}
+
+/// Whether a clause tells of somebody and wants nothing.
+fn is_reason(words: &[String]) -> bool {
+    let who = ["i", "we", "he", "she", "they", "it", "my", "our"];
+    let wants = [
+        "need", "want", "like", "d", "would", "rather", "prefer", "looking",
+    ];
+    words.first().is_some_and(|first| who.contains(&first.as_str()))
+        && !words.iter().any(|word| wants.contains(&word.as_str()))
+}
+
+/// A text without what it takes back itself: "will it rain in Leeds... no wait, forget the rain, has my order arrived?"
+pub(super) fn without_dismissed(text: &str) -> Option<String> {
+    let all = clauses(text);
+    let (at, named) = all
+        .iter()
+        .enumerate()
+        .find_map(|(at, clause)| Some((at, dismissed(&clause.words)?)))?;
+    let (before, behind) = (all.get(..at)?, all.get(at + 1..)?);
+    let is_named = |word: &String| {
+        named
+            .iter()
+            .any(|named| counts(named) && !filler::is_any(named) && named == word)
+    };
+    let takes_back = |clause: &&Clause<'_>| clause.words.iter().any(is_named);
+    let says = |clause: &&Clause<'_>| {
+        !takes_back(clause)
+            && !clause
+                .words
+                .iter()
+                .all(|word| filler::is_any(word) || lists::CHATTER.contains(&word.as_str()))
+    };
+    if !before.iter().any(|clause| takes_back(&clause)) || behind.is_empty() {
+        return None;
+    }
+    let kept: Vec<&str> = before
+        .iter()
+        .filter(says)
+        .chain(behind)
+        .map(|clause| clause.text)
+        .collect();
+    let mark = ASKS.into_iter().find(|mark| text.trim_end().ends_with(*mark));
+    Some(kept.join(", ") + &mark.map(String::from).unwrap_or_default())
 }
 
 /// Whether a text says no more than that something is of no matter: "no, leave it", "oh, never mind".
@@ -89,7 +147,18 @@ pub(crate) fn signs_in(words: &[String]) -> bool {
 pub(crate) fn begins_with_dismissal(text: &str) -> bool {
     let all = clauses(text);
     let first = all.iter().find(|clause| talk(&clause.words).is_none());
-    first.is_some_and(|clause| is_never_mind(&clause.words.join(" ")))
+    first.is_some_and(|clause| is_never_mind(&clause.words.join(" ")) || dismissed(&clause.words).is_some())
+}
+
+/// What a clause says is of no matter: "never mind the rain", "forget my order".
+fn dismissed(words: &[String]) -> Option<&[String]> {
+    let mut ways = lists::NEVER_MIND.iter().chain(lists::FORGETS);
+    let behind = ways.find_map(|way| {
+        let (said, behind) = words.split_at_checked(way.split(' ').count())?;
+        let names = behind.len() > 1 && filler::is_any(behind.first()?);
+        (names && said.join(" ") == *way).then_some(behind)
+    })?;
+    Some(behind)
 }
 
 /// Whether a clause has one of the ways to say so, and little words around it.
@@ -121,6 +190,9 @@ pub(super) fn ends(words: &[String]) -> Option<Ends> {
     let spoken = words.join(" ");
     if is_never_mind(&spoken) {
         return Some(Ends::Named(Vec::new()));
+    }
+    if let Some(named) = dismissed(words) {
+        return Some(Ends::Named(named.to_vec()));
     }
     if let Some(behind) = spoken.strip_prefix("call off ") {
         return Some(Ends::Named(lower(behind)));

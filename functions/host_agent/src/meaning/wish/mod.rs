@@ -15,8 +15,8 @@ use llm::AgentBrief;
 use words::phrases::words;
 
 use super::{filler, lists};
-use canceling::cancel;
 pub(super) use canceling::{begins_with_dismissal, is_cancel, is_dismissal, refuses_to_sign_in, signs_in};
+use canceling::{cancel, without_dismissed};
 pub(super) use news::{asked_of, done_asked};
 use news::{retry, status};
 use talk::{loose_talk, talk, without_chatter};
@@ -172,6 +172,9 @@ impl Wish {
         let id = task_id(text);
         if let Some(talk) = talk(&all) {
             return Self::Talk(talk);
+        }
+        if let Some(rest) = without_dismissed(text) {
+            return Self::Words(rest);
         }
         if let Some((target, rest)) = cancel(text, id) {
             return Self::Cancel(target, rest);

@@ -98,6 +98,21 @@ pub(super) fn loose_talk(text: &str, words: &[String]) -> Option<Talk> {
         let lists = [lists::THANKS, lists::GREETING, lists::BYE, lists::CHATTER];
         lists.iter().any(|list| list.contains(&word.as_str()))
     };
+    // "Is that all then?"
+    let is = |word: &String, list: &[&str]| list.contains(&word.as_str());
+    let of_that = words
+        .iter()
+        .any(|word| is(word, &["that", "this", "it", "das", "eso", "ça", "det"]));
+    if text.contains(['?', '？'])
+        && words.len() <= SHORT
+        && of_that
+        && words.iter().any(|word| is(word, lists::ALL))
+        && words
+            .iter()
+            .all(|word| talks(word) || is(word, lists::ALL) || filler::is_any(word))
+    {
+        return Some(Talk::Chatter);
+    }
     let content = words
         .iter()
         .filter(|word| !talks(word) && !filler::is_any(word))

@@ -176,6 +176,7 @@ fn tempo() -> Tempo {
     // As long as a run may take: a send that used its schedule up leaves its task `unknown`, which waits for its user.
     tempo.patience.retries = vec![Duration::from_millis(500); 1_800];
     tempo.patience.first_look = Duration::from_secs(3);
+    tempo.patience.next_looks = Duration::from_secs(3);
     tempo
 }
 

@@ -33,9 +33,10 @@ pub(super) fn take(words: &mut [Word]) -> Option<(Price, Vec<Currency>)> {
         if !is_price || is_counted(words, last + 1) {
             continue;
         }
-        let mut end = currency.unwrap_or(last) + 1;
+        let behind_it = currency.unwrap_or(last) + 1;
+        let mut end = behind_it;
         let mut is_whole = nearest(words, lead.unwrap_or(at), 2).any(|word| word == "total");
-        for behind in end..end + SCOPE {
+        for behind in behind_it..behind_it + SCOPE {
             match open(words, behind) {
                 "night" | "nightly" => {
                     (end, is_whole) = (behind + 1, false);
@@ -205,7 +206,8 @@ pub(super) fn spelled(text: &str) -> String {
         if in_number && parts {
             continue;
         }
-        if !letter.is_ascii_digit() && !(matches!(letter, ',' | '.') && is_digit(at + 1)) {
+        let goes_on = letter.is_ascii_digit() || matches!(letter, ',' | '.') && is_digit(at + 1);
+        if !goes_on {
             out.push_str(&std::mem::take(&mut owed));
         }
         out.push(*letter);

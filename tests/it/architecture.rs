@@ -247,6 +247,18 @@ fn only_the_host_has_a_model() {
 }
 
 #[test]
+fn the_bridge_stores_nothing() {
+    let rooms = rooms();
+    let bridge = rooms.iter().find(|room| room.name == "mqtt_bridge").unwrap();
+    // What it hands over is kept by brokers, agents and hosts; `agent`, whose wire it speaks, has a store of its own.
+    assert!(!bridge.uses.contains(&"store".to_owned()), "{:?}", bridge.uses);
+    assert!(
+        made_of(&rooms, "weather_agent").contains("store"),
+        "rooms are told by other names"
+    );
+}
+
+#[test]
 fn every_rung_is_taken_by_a_room() {
     let rooms = rooms();
     for (name, _) in SHARED {

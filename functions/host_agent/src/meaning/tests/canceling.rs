@@ -311,8 +311,18 @@ fn with_nothing_running_nothing_is_minded() {
         "leave it, we're staying with friends",
         |meant| matches!(meant, Meaning::Cancel(of, None) if of.len() == 1),
     );
-    means(&[], "never mind the rain", |meant| {
-        matches!(meant, Meaning::Nothing(Nothing::ToDecline, None))
+    for text in [
+        "never mind the rain",
+        "actually never mind the rain",
+        "no, never mind the rain",
+        "Oh sorry, actually forget the rain",
+    ] {
+        means(&[], text, |meant| {
+            matches!(meant, Meaning::Nothing(Nothing::ToDecline, None))
+        });
+    }
+    means(&[], "Don't forget the rain in Oslo", |meant| {
+        matches!(meant, Meaning::Request { .. })
     });
     // What runs is called off, and the rest is done.
     means(

@@ -3,7 +3,7 @@
 use domain::TaskId;
 
 use super::super::{filler, lists};
-use super::{Clause, SHORT, Target, clauses, counts, is_made_of, is_question_word, lower, talk};
+use super::{Clause, SHORT, Target, clauses, counts, is_made_of, is_question_word, leads, lower, talk};
 
 /// What ends a question.
 const ASKS: [char; 2] = ['?', '？'];
@@ -146,19 +146,29 @@ pub(crate) fn signs_in(words: &[String]) -> bool {
 /// Whether a text begins with a clause that says that something is of no matter: "never mind. Will it snow?".
 pub(crate) fn begins_with_dismissal(text: &str) -> bool {
     let all = clauses(text);
-    let first = all.iter().find(|clause| talk(&clause.words).is_none());
+    let leads = |clause: &&Clause<'_>| {
+        talk(&clause.words).is_some() || clause.words.iter().all(|word| is_aside(word))
+    };
+    let first = all.iter().find(|clause| !leads(clause));
     first.is_some_and(|clause| is_never_mind(&clause.words.join(" ")) || dismissed(&clause.words).is_some())
 }
 
-/// What a clause says is of no matter: "never mind the rain", "forget my order".
+/// What a clause says is of no matter: "never mind the rain", "actually, forget my order".
 fn dismissed(words: &[String]) -> Option<&[String]> {
+    let at = words.iter().position(|word| !is_aside(word))?;
+    let from = words.get(at..)?;
     let mut ways = lists::NEVER_MIND.iter().chain(lists::FORGETS);
     let behind = ways.find_map(|way| {
-        let (said, behind) = words.split_at_checked(way.split(' ').count())?;
+        let (said, behind) = from.split_at_checked(way.split(' ').count())?;
         let names = behind.len() > 1 && filler::is_any(behind.first()?);
         (names && said.join(" ") == *way).then_some(behind)
     })?;
     Some(behind)
+}
+
+/// Whether a word only leads to what follows, or says no to what was before.
+fn is_aside(word: &str) -> bool {
+    leads(word) || lists::NO.contains(&word)
 }
 
 /// Whether a clause has one of the ways to say so, and little words around it.

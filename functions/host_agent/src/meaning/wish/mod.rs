@@ -330,6 +330,11 @@ fn is_question_word(word: &str) -> bool {
     matches!(word, "what" | "who" | "where" | "when" | "why" | "how" | "which")
 }
 
+/// Whether a word only leads to what follows: "ok", "actually".
+fn leads(word: &str) -> bool {
+    word == "actually" || lists::CHATTER.contains(&word)
+}
+
 /// Whether a text begins with a no of its own, and then says something that answers no question: "actually no, I brought
 /// sandwiches".
 pub(super) fn begins_with_no(text: &str) -> bool {
@@ -337,8 +342,8 @@ pub(super) fn begins_with_no(text: &str) -> bool {
     let [first, second, ..] = all.as_slice() else {
         return false;
     };
-    let leads = |word: &&String| *word == "actually" || lists::CHATTER.contains(&word.as_str());
-    let no: Vec<String> = first.words.iter().skip_while(leads).cloned().collect();
+    let no = first.words.iter().skip_while(|word| leads(word));
+    let no: Vec<String> = no.cloned().collect();
     let told = second.words.first().is_some_and(|word| filler::is_any(word)) && second.words.len() > 1;
     is_made_of(&no, lists::NO) && told && !text.contains(['?', '？'])
 }

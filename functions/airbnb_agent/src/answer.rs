@@ -107,6 +107,7 @@ mod tests {
             price: "€ 200 for 2 nights".into(),
             rating: String::new(),
             url: Some("https://www.airbnb.com/rooms/7".parse().unwrap()),
+            position: None,
             offers: "Kitchen, Wifi".into(),
             rules: "No smoking".into(),
         };

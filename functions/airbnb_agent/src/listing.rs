@@ -12,9 +12,15 @@ const NAME_MAX: usize = 80;
 const LINE_MAX: usize = 80;
 const MORE_MAX: usize = 160;
 const LINK_MAX: usize = 200;
+/// Degrees are kept in so small parts: a metre.
+const PARTS: f64 = 100_000.0;
+/// Under this the server lists what a place does *not* offer.
+const NOT_OFFERED: &str = "Not included";
+/// Ends what is not offered among what is.
+const UNAVAILABLE: &str = "— unavailable";
 
 /// A place to stay, as far as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Listing {
     pub(crate) id: String,
@@ -26,12 +32,36 @@ pub(crate) struct Listing {
     pub(crate) rating: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<Url>,
+    /// About where it is.
+    #[serde(flatten)]
+    pub(crate) position: Option<Position>,
     /// What it offers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) offers: String,
     /// What its guests have to keep to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) rules: String,
+}
+
+/// A place on Earth, in degrees.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Position {
+    pub(crate) latitude: f64,
+    pub(crate) longitude: f64,
+}
+
+impl Position {
+    /// What the server says, where that is a place. Without a position some of its listings are at 0, 0.
+    fn of(latitude: Option<&Value>, longitude: Option<&Value>) -> Option<Self> {
+        let (latitude, longitude) = (latitude?.as_f64()?, longitude?.as_f64()?);
+        let is_place =
+            latitude.abs() <= 90.0 && longitude.abs() <= 180.0 && (latitude, longitude) != (0.0, 0.0);
+        let rounded = |degrees: f64| (degrees * PARTS).round() / PARTS;
+        is_place.then(|| Self {
+            latitude: rounded(latitude),
+            longitude: rounded(longitude),
+        })
+    }
 }
 
 impl Listing {
@@ -73,6 +103,10 @@ impl Listing {
                 .get("url")
                 .and_then(Value::as_str)
                 .and_then(|url| link(url, hosts)),
+            position: Position::of(
+                result.pointer("/demandStayListing/location/coordinate/latitude"),
+                result.pointer("/demandStayListing/location/coordinate/longitude"),
+            ),
             offers: String::new(),
             rules: String::new(),
         })
@@ -85,13 +119,27 @@ impl Listing {
             let mut sections = sections.into_iter().flatten();
             sections.find(|section| section.get("id").and_then(Value::as_str) == Some(id))
         };
-        let text = |id: &str, field: &str| {
-            let told = section(id).and_then(|section| section.get(field)?.as_str());
-            plain(told.unwrap_or_default(), MORE_MAX)
-        };
-        self.offers = text("AMENITIES_DEFAULT", "seeAllAmenitiesGroups");
-        self.rules = text("POLICIES_DEFAULT", "houseRulesSections");
+        let field = |id: &str, name: &str| section(id).and_then(|section| section.get(name));
+        let offers = field("AMENITIES_DEFAULT", "seeAllAmenitiesGroups").map(offered);
+        self.offers = plain(&offers.unwrap_or_default(), MORE_MAX);
+        let rules = field("POLICIES_DEFAULT", "houseRulesSections").and_then(Value::as_str);
+        self.rules = plain(rules.unwrap_or_default(), MORE_MAX);
+        let place = |name: &str| field("LOCATION_DEFAULT", name);
+        self.position = self.position.or_else(|| Position::of(place("lat"), place("lng")));
     }
+}
+
+/// What a place offers: a text by each group's name, or all of it in one text, as servers before 0.3 have it.
+fn offered(groups: &Value) -> String {
+    let Some(groups) = groups.as_object() else {
+        return groups.as_str().unwrap_or_default().to_owned();
+    };
+    let kept = groups.iter().filter(|(name, _)| *name != NOT_OFFERED);
+    let things = kept
+        .filter_map(|(_, things)| things.as_str())
+        .flat_map(|things| things.split(", "));
+    let things: Vec<&str> = things.filter(|thing| !thing.ends_with(UNAVAILABLE)).collect();
+    things.join(", ")
 }
 
 /// The first of these texts that is there.
@@ -191,5 +239,45 @@ mod tests {
             &json!({"details": [{"id": "AMENITIES_DEFAULT", "seeAllAmenitiesGroups": "Wifi, Kitchen"}]}),
         );
         assert_eq!(listing.offers, "Wifi, Kitchen");
+        let groups = json!({
+            "Bathroom": "Hair dryer, Bath — unavailable", "Internet and office": "Wifi", "Not included": "Smoke alarm", "Other": 7,
+        });
+        listing.add(&json!({"details": [{"id": "AMENITIES_DEFAULT", "seeAllAmenitiesGroups": groups}]}));
+        assert_eq!(listing.offers, "Hair dryer, Wifi");
+    }
+
+    #[test]
+    fn where_a_listing_is_is_told_where_the_server_knows_it() {
+        let at = |coordinate: Value| {
+            let result = json!({"id": "7", "name": "Flat", "demandStayListing": {"location": {"coordinate": coordinate}}});
+            Listing::all(&json!({"searchResults": [result]}), &hosts()).remove(0)
+        };
+        let oslo = at(json!({"latitude": 59.913_868_8, "longitude": 10.752_245_4}));
+        let told = serde_json::to_value(&oslo).unwrap();
+        assert_eq!(
+            (&told["latitude"], &told["longitude"]),
+            (&json!(59.91387), &json!(10.75225))
+        );
+        assert_eq!(serde_json::from_value::<Listing>(told).unwrap(), oslo);
+        for nowhere in [
+            json!(null),
+            json!({"latitude": 59.9}),
+            json!({"latitude": "59.9", "longitude": "10.7"}),
+            json!({"latitude": 90.1, "longitude": 10.7}),
+            json!({"latitude": 59.9, "longitude": -180.1}),
+            json!({"latitude": 1e300, "longitude": 10.7}),
+            json!({"latitude": 0.0, "longitude": 0}),
+            json!([59.9, 10.7]),
+        ] {
+            let mut listing = at(nowhere.clone());
+            assert_eq!(listing.position, None, "{nowhere}");
+            let told = serde_json::to_value(&listing).unwrap();
+            assert!(told.get("latitude").is_none(), "{told}");
+            assert_eq!(serde_json::from_value::<Listing>(told).unwrap(), listing);
+            // Its details may know it.
+            listing.add(&json!({"details": [{"id": "LOCATION_DEFAULT", "lat": 59.9, "lng": 10.7}]}));
+            let position = listing.position.map(|found| (found.latitude, found.longitude));
+            assert_eq!(position, Some((59.9, 10.7)));
+        }
     }
 }

@@ -59,6 +59,13 @@ async fn a_flat_is_found_by_one_search_and_the_best_are_looked_at() {
         assert_eq!(asked["name"], "airbnb_listing_details");
         assert!(!listing["offers"].as_str().unwrap().is_empty(), "{listing}");
     }
+    for listing in listings {
+        let degrees = |name: &str| listing[name].as_f64().unwrap_or_else(|| panic!("{listing:#}"));
+        assert!(
+            (degrees("latitude") - 59.91).abs() < 0.1 && (degrees("longitude") - 10.75).abs() < 0.1,
+            "{listing}"
+        );
+    }
 }
 
 /// One request for the search, and one for each listing that is looked at, once the server is known.

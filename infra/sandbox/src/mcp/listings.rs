@@ -1,7 +1,9 @@
 //! Three hundred places to stay, ten in each of thirty places, made from their numbers: the same at every look.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use chrono::NaiveDate;
 use serde_json::{Value, json};
 
@@ -59,13 +61,14 @@ const NEAR: [&str; 5] = [
     "by the water",
     "above a bakery",
 ];
-const HAS: [&str; 6] = [
-    "Wifi",
-    "Kitchen",
-    "Washer",
-    "Balcony",
-    "Free parking",
-    "Pets allowed",
+/// What a place can have, below the names of the groups that the server makes of it.
+const HAS: [(&str, &str); 6] = [
+    ("Internet and office", "Wifi"),
+    ("Kitchen and dining", "Kitchen"),
+    ("Bedroom and laundry", "Washer"),
+    ("Outdoor", "Balcony"),
+    ("Parking and facilities", "Free parking"),
+    ("Services", "Pets allowed"),
 ];
 
 struct Listing {
@@ -195,6 +198,7 @@ fn found(listing: &Listing, stay: &Stay) -> Value {
         "id": listing.number.to_string(),
         "url": listing.url(),
         "demandStayListing": {
+            "id": STANDARD.encode(format!("DemandStayListing:{}", listing.number)),
             "description": {"name": {"localizedStringWithTranslationPreference": listing.name}},
             "location": {"coordinate": {"latitude": latitude, "longitude": longitude}},
         },
@@ -223,10 +227,9 @@ pub(super) fn details(arguments: &Value) -> Result<Value, String> {
         .ok_or("there is no such listing")?;
     Stay::read(arguments)?;
     let (latitude, longitude) = listing.at();
-    let has: BTreeSet<&str> = (0..4)
+    let has: BTreeMap<&str, &str> = (0..4)
         .filter_map(|salt| pick(&HAS, listing.number, 10 + salt))
         .collect();
-    let has: Vec<&str> = has.into_iter().collect();
     let place = listing.place;
     Ok(json!({
         "sandbox": true,
@@ -237,7 +240,7 @@ pub(super) fn details(arguments: &Value) -> Result<Value, String> {
             {"id": "HIGHLIGHTS_DEFAULT", "highlights": "Self check-in, Sandbox"},
             {"id": "DESCRIPTION_DEFAULT", "htmlDescription": {
                 "htmlText": format!("{}<br />For up to {} guests. This listing is made up.", listing.name, listing.guests)}},
-            {"id": "AMENITIES_DEFAULT", "title": "What it offers", "seeAllAmenitiesGroups": has.join(", ")},
+            {"id": "AMENITIES_DEFAULT", "title": "What it offers", "seeAllAmenitiesGroups": has},
             {"id": "POLICIES_DEFAULT", "title": "House rules", "houseRulesSections": "Check-in after 15:00, No smoking"},
         ],
     }))
@@ -279,13 +282,42 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_offered_twice() {
+    fn every_listing_offers_something_and_lies_beside_its_place() {
         for number in FIRST..FIRST + 300 {
             let told = details(&json!({"id": number.to_string()})).unwrap();
-            let offers = told["details"][3]["seeAllAmenitiesGroups"].as_str().unwrap();
-            let all: Vec<&str> = offers.split(", ").collect();
-            let once: BTreeSet<&str> = all.iter().copied().collect();
-            assert_eq!((once.len(), offers.is_empty()), (all.len(), false), "{offers}");
+            let offers = told["details"][3]["seeAllAmenitiesGroups"].as_object().unwrap();
+            assert!(
+                !offers.is_empty() && offers.values().all(Value::is_string),
+                "{offers:?}"
+            );
+            let listing = Listing::of(number).unwrap();
+            let (latitude, longitude) = listing.at();
+            let beside = (latitude - listing.place.latitude).hypot(longitude - listing.place.longitude);
+            assert!(beside > 0.0 && beside < 0.03, "{latitude}, {longitude}");
+        }
+    }
+
+    #[test]
+    fn a_listing_is_found_where_the_published_server_puts_it() {
+        let oslo = search(&json!({"location": "Oslo"})).unwrap();
+        for found in oslo["searchResults"].as_array().unwrap() {
+            let listing = &found["demandStayListing"];
+            let at = &listing["location"]["coordinate"];
+            let (latitude, longitude) = (at["latitude"].as_f64(), at["longitude"].as_f64());
+            assert!(
+                latitude.is_some_and(|degrees| (59.8..60.0).contains(&degrees)),
+                "{found}"
+            );
+            assert!(
+                longitude.is_some_and(|degrees| (10.7..10.8).contains(&degrees)),
+                "{found}"
+            );
+            let id = STANDARD.decode(listing["id"].as_str().unwrap()).unwrap();
+            let number = found["id"].as_str().unwrap();
+            assert_eq!(
+                String::from_utf8(id).unwrap(),
+                format!("DemandStayListing:{number}")
+            );
         }
     }
 

@@ -11,7 +11,7 @@ use crate::wanted::Wanted;
 /// The list, in words and as data.
 pub(crate) fn artifact(wanted: &Wanted, listings: &[Listing], currency: Option<Currency>) -> Artifact {
     let data = json!({
-        "place": wanted.place,
+        "place": wanted.whole_place(),
         "from": wanted.first.to_string(),
         "to": wanted.last.to_string(),
         "nights": wanted.nights(),
@@ -64,7 +64,7 @@ fn asked(wanted: &Wanted, currency: Option<Currency>) -> String {
     });
     format!(
         "in {}, from {} to {} ({nights}), for {whom}{}",
-        wanted.place,
+        wanted.whole_place(),
         day(wanted.first),
         day(wanted.last),
         price.unwrap_or_default()

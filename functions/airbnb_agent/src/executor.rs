@@ -108,7 +108,7 @@ impl StayExecutor {
         };
         // Said once: each news of a task is written, pushed, and written down again by whoever asked.
         if run.task().status.state != TaskState::Working {
-            let doing = format!("Looking for places to stay in {} …", wanted.place);
+            let doing = format!("Looking for places to stay in {} …", wanted.whole_place());
             run.working(&doing).await?;
         }
         let filled = filled.as_ref().map(|(form, filled)| (form, filled));

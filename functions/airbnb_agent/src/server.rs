@@ -50,7 +50,7 @@ impl Homes {
     ) -> Result<Searched, McpError> {
         let names = &self.server.tools;
         let mut arguments = self.stay(wanted);
-        arguments.insert(names.place.clone(), wanted.place.clone().into());
+        arguments.insert(names.place.clone(), wanted.whole_place().into());
         if let Some(most) = wanted.most().filter(|_| wanted.is_price_for(self.currency())) {
             arguments.insert(names.most.clone(), most.into());
         }

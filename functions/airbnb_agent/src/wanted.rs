@@ -12,6 +12,7 @@
 //! ```
 
 mod data;
+mod namesakes;
 mod people;
 mod price;
 mod stay;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use words::{Currency, DateOrder, Glossary, Named, When, days, places, text};
 
 pub(crate) use data::schema;
+use namesakes::Namesakes;
 use people::Party;
 
 /// What rooms and those who stay in them are called in other languages.
@@ -55,6 +57,9 @@ const NOT_ALL_READ: &str =
 pub struct Wanted {
     /// Where, as it was said.
     pub place: String,
+    /// The country, where that alone tells the place from others of its name.
+    #[serde(default)]
+    country: Option<String>,
     /// The first day.
     pub first: NaiveDate,
     /// The day of departure.
@@ -80,6 +85,15 @@ enum Price {
 }
 
 impl Wanted {
+    /// Where, so that no other place can be meant: "Toledo, Spain".
+    pub(crate) fn whole_place(&self) -> String {
+        let country = self.country.as_ref();
+        country.map_or_else(
+            || self.place.clone(),
+            |country| format!("{}, {country}", self.place),
+        )
+    }
+
     /// How many nights.
     #[must_use]
     pub fn nights(&self) -> i64 {
@@ -186,6 +200,7 @@ impl Said {
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
     today: NaiveDate,
+    zone: Option<Tz>,
     order: Option<DateOrder>,
     currency: Option<Currency>,
 }
@@ -198,6 +213,7 @@ impl Reading {
         let now = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default();
         Self {
             today: now.with_timezone(&zone.unwrap_or(Tz::UTC)).date_naive(),
+            zone,
             order: user.locale.as_deref().and_then(DateOrder::of),
             currency: None,
         }
@@ -232,6 +248,14 @@ impl Reading {
                 None => self.words(&text, index > 0),
             };
             words.unread &= alone.is_none();
+            let which = namesakes(&together).filter(|which| asked.starts_with(&which.question()));
+            if let Some(which) = which {
+                match which.picked(&text) {
+                    Some(place) => words.places = vec![place],
+                    // "The bigger one" is no place's name.
+                    None => words.places.retain(|place| place.starts_with(char::is_uppercase)),
+                }
+            }
             match (alone, together.price) {
                 (Some(_), _) if asked == people::HOW_MANY => {
                     words.party.adults = words.party.adults.or(alone)
@@ -310,9 +334,14 @@ impl Reading {
         if let Some(wrong) = said.wrong {
             return Err(wrong);
         }
+        let which = namesakes(&said);
+        let country = which.as_ref().and_then(|which| which.at_home(self.zone?));
         let place = match said.places.as_slice() {
             [] => Err("In which place are you looking for somewhere to stay?".to_owned()),
-            [place] => Ok(place.clone()),
+            [place] => match which {
+                Some(which) if country.is_none() => Err(which.question()),
+                _ => Ok(place.clone()),
+            },
             several => Err(format!("One place at a time: {}?", words::listed(several, "or"))),
         };
         let stay = stay::read(&said.days, said.nights, self.today);
@@ -340,6 +369,7 @@ impl Reading {
         };
         Ok(Wanted {
             place,
+            country: country.map(str::to_owned),
             first,
             last,
             guests,
@@ -351,6 +381,14 @@ impl Reading {
             },
             price: said.price,
         })
+    }
+}
+
+/// The places of the name that was said, where several bear it.
+fn namesakes(said: &Said) -> Option<Namesakes> {
+    match said.places.as_slice() {
+        [place] => Namesakes::of(place),
+        _ => None,
     }
 }
 

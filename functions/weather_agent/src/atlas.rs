@@ -1,8 +1,7 @@
 //! Which place of a name is meant.
 
 use outbound::open_meteo::{Place, fold};
-
-mod areas;
+use words::areas;
 
 /// A place that is this many times as weighty as the next is meant without saying so.
 const CLEARLY: u64 = 3;

@@ -15,6 +15,7 @@
 
 mod abroad;
 mod alone;
+pub mod areas;
 mod clock;
 mod corrected;
 mod currency;

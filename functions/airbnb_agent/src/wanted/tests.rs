@@ -329,6 +329,45 @@ fn what_is_missing_or_makes_no_sense_is_asked_about() {
 }
 
 #[test]
+fn of_several_large_places_of_one_name_one_is_said() {
+    const TWO: &str = "Portland for two nights from January 8";
+    let which = "Which Portland: Oregon or Maine?";
+    assert_eq!(read(&[TWO]), Err(which.to_owned()));
+    for (reply, place) in [
+        ("Maine", "Portland, Maine"),
+        ("the one in Oregon", "Portland, Oregon"),
+        ("Portland, Maine", "Portland, Maine"),
+        ("Bergen", "Bergen"),
+    ] {
+        let wanted = read(&[TWO, reply]).unwrap();
+        assert_eq!(
+            (wanted.whole_place().as_str(), wanted.nights()),
+            (place, 2),
+            "{reply}"
+        );
+    }
+    assert_eq!(read(&[TWO, "the bigger one"]), Err(which.to_owned()));
+    assert_eq!(
+        read(&[TWO, "the bigger one", "Oregon, for three"])
+            .unwrap()
+            .guests,
+        3
+    );
+    // What else is missing is asked at once, and may come first.
+    assert_eq!(
+        read(&["Portland"]).unwrap_err(),
+        format!("{which} From which day to which?")
+    );
+    assert_eq!(read(&["Portland", "Friday to Sunday"]), Err(which.to_owned()));
+    let wanted = read(&["Portland", "Friday to Sunday", "Maine"]).unwrap();
+    assert_eq!((wanted.place.as_str(), wanted.nights()), ("Portland, Maine", 2));
+    assert_eq!(
+        data(json!({"place": "Portland"}), "from tomorrow for a night"),
+        Err(which.to_owned())
+    );
+}
+
+#[test]
 fn the_answer_goes_on() {
     for said in [
         &["A flat for two, Friday to Sunday", "Oslo"][..],

@@ -104,6 +104,31 @@ async fn what_is_missing_is_asked_for_and_the_answer_goes_on() {
 }
 
 #[tokio::test]
+async fn which_of_several_places_of_one_name_is_asked_and_what_is_said_is_searched_for() {
+    let world = world().await;
+    let task = world.ask("A flat in Portland, Friday to Sunday").await;
+    assert_eq!(state(&task), "TASK_STATE_INPUT_REQUIRED", "{task:#}");
+    assert_eq!(said(&task), "Which Portland: Oregon or Maine?");
+    let id = task["id"].as_str().unwrap();
+    let task = world.told("m-2", json!([{ "text": "Maine" }]), Some(id)).await;
+    assert_eq!(state(&task), "TASK_STATE_COMPLETED", "{task:#}");
+    assert_eq!(world.asked()[0]["arguments"]["location"], "Portland, Maine");
+    // Who is in Spain means Spain's, and the server is told so.
+    let parts = json!([{"text": "A flat in Toledo, Friday to Sunday"}]);
+    let from_spain = json!({"switchyard/timeZone": "Europe/Madrid"});
+    let message = json!({"messageId": "m-3", "role": "ROLE_USER", "parts": parts, "metadata": from_spain});
+    let task = world.say(message).await;
+    assert_eq!(state(&task), "TASK_STATE_COMPLETED", "{task:#}");
+    let asked = world.asked();
+    assert!(
+        asked
+            .iter()
+            .any(|call| call["arguments"]["location"] == "Toledo, Spain"),
+        "{asked:#?}"
+    );
+}
+
+#[tokio::test]
 async fn data_alone_is_enough() {
     let world = world().await;
     let data = json!({"place": "Rome", "from": "2026-12-04", "to": "2026-12-07", "guests": 2, "children": 1, "mood": 7});

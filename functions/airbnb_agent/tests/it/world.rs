@@ -161,12 +161,17 @@ impl World {
         answer["result"].clone()
     }
 
-    /// Sends without waiting, works, and gives the task.
+    /// Tells the agent something, in a task that goes on or a new one.
     pub(crate) async fn told(&self, id: &str, parts: Value, task: Option<&str>) -> Value {
         let mut message = json!({ "messageId": id, "role": "ROLE_USER", "parts": parts });
         if let Some(task) = task {
             message["taskId"] = task.into();
         }
+        self.say(message).await
+    }
+
+    /// Sends a message without waiting, works, and gives the task.
+    pub(crate) async fn say(&self, message: Value) -> Value {
         let params = json!({ "message": message, "configuration": { "returnImmediately": true } });
         let sent = self.rpc("SendMessage", params).await["task"].clone();
         self.work().await;

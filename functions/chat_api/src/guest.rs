@@ -90,7 +90,8 @@ async fn take_over(room: &AppState, hash: &str, asked: &Asked) -> Result<Respons
         if before.is_some() || !is_there || has_work(room, person).await? {
             return Err(gone());
         }
-        if sessions.adopt(tenant, &guest.owner, person).await? == Adopted::ByAnother {
+        // Whoever takes over two guests at once gets the one, and nothing of the other ends.
+        if sessions.adopt(tenant, &guest.owner, person).await? != Adopted::Yes {
             return Err(gone());
         }
     }

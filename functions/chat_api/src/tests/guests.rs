@@ -104,6 +104,36 @@ fn copy(browser: &Browser) -> Browser {
     copy
 }
 
+/// In each browser there was a guest, and both are answered for at the same moment.
+#[tokio::test]
+async fn one_of_two_guests_whom_a_person_takes_over_at_once_stays_as_they_are() {
+    for _ in 0..5 {
+        let world = World::new().await;
+        let app = world.app(Duration::ZERO);
+        let guests = [
+            guest(&world, &app, &["one"]).await,
+            guest(&world, &app, &["two"]).await,
+        ];
+        let browsers = [
+            person(&world, "ada", Some(&guests[0]), false).await,
+            person(&world, "ada", Some(&guests[1]), false).await,
+        ];
+        let answered = tokio::join!(
+            answers(&browsers[0], &app, true),
+            answers(&browsers[1], &app, true)
+        );
+        let statuses = [answered.0.status, answered.1.status];
+        let won = statuses.iter().position(|status| *status == StatusCode::OK);
+        let won = won.unwrap_or_else(|| panic!("{statuses:?}"));
+        let lost = 1 - won;
+        assert_eq!(statuses[lost], StatusCode::CONFLICT);
+        assert_eq!(chats(&browsers[won], &app).await, [["one", "two"][won]]);
+        // The guest whose work was taken over has none any more; the other has all of it.
+        assert_eq!(chats(&guests[won], &app).await, [""; 0]);
+        assert_eq!(chats(&guests[lost], &app).await, [["one", "two"][lost]]);
+    }
+}
+
 #[tokio::test]
 async fn a_persons_answer_makes_a_guests_work_theirs_and_ends_the_guest() {
     let world = World::new().await;

@@ -12,6 +12,7 @@ use crate::change::{Change, number, text};
 use crate::codec::{Item, Key, document, inconsistent, parse, text_of};
 use crate::dynamo::Written;
 use crate::record::{digest, fits_key};
+use crate::transact::{Transacted, Writes};
 
 /// The id under which a person's things are kept, unless they took over a guest's. `since` tells apart people who had one name
 /// at our own authorization server, one after the other.
@@ -66,6 +67,8 @@ pub enum Adopted {
     Yes,
     /// Somebody has taken it over before.
     ByAnother,
+    /// The person has taken over another guest's: nobody has two.
+    HasAnother,
 }
 
 /// Where everything about an owner's sessions lies. No hash of a token begins with this character.
@@ -133,18 +136,28 @@ impl Sessions<'_> {
         Ok(())
     }
 
-    /// Says for good whose work a guest's is.
+    /// Says for good whose work a guest's is, and in the same write that the person takes over no other guest's: of two guests
+    /// whom one person takes over at once, one stays as they are.
     ///
     /// # Errors
     /// What the database says.
     pub async fn adopt(&self, tenant: &Tenant, guest: &Owner, person: &Owner) -> Result<Adopted, StoreError> {
-        let change = Change::new()
+        let adopted = Change::new()
             .set("person", text(person))
             .when("attribute_not_exists(#person) OR #person = :person");
-        let key = adopted_key(tenant, guest);
-        Ok(match self.store.update_at(self.table(), &key, change).await? {
-            Written::Done(_) => Adopted::Yes,
-            Written::Refused(_) => Adopted::ByAnother,
+        let adopting = Change::new()
+            .set("adopts", text(guest))
+            .when("attribute_not_exists(#adopts) OR #adopts = :adopts")
+            .when("attribute_not_exists(#owner) OR #owner = :adopts");
+        let mut writes = Writes::default();
+        writes.update(self.table(), &adopted_key(tenant, guest), adopted)?;
+        writes.update(self.table(), &person_key(tenant, person), adopting)?;
+        Ok(match self.store.transact(writes).await? {
+            Transacted::Done => Adopted::Yes,
+            Transacted::Refused(refused) if refused.iter().any(|(place, _)| *place == 0) => {
+                Adopted::ByAnother
+            }
+            Transacted::Refused(_) => Adopted::HasAnother,
         })
     }
 

@@ -315,6 +315,57 @@ async fn a_guests_work_is_taken_over_once() {
 }
 
 #[tokio::test]
+async fn a_person_takes_over_one_guest_though_two_are_answered_for_at_once() {
+    let (store, _database) = store_testing::start().await;
+    let (sessions, acme) = (store.sessions(), tenant("acme"));
+    for round in 0..10 {
+        let person = owner(&format!("person-{round}"));
+        let guests = [
+            owner(&format!("guest-{round}-a")),
+            owner(&format!("guest-{round}-b")),
+        ];
+        let [one, two] = &guests;
+        let (first, second) = tokio::join!(
+            sessions.adopt(&acme, one, &person),
+            sessions.adopt(&acme, two, &person)
+        );
+        let taken = match (first.unwrap(), second.unwrap()) {
+            (Adopted::Yes, Adopted::HasAnother) => [one, two],
+            (Adopted::HasAnother, Adopted::Yes) => [two, one],
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            sessions.adopted_by(&acme, taken[0]).await.unwrap(),
+            Some(person.clone())
+        );
+        assert_eq!(sessions.adopted_by(&acme, taken[1]).await.unwrap(), None);
+        // The one that lost is free for somebody else; the one that won goes on, however often.
+        assert!(sessions.give_work(&acme, &person, taken[0]).await.unwrap());
+        assert_eq!(
+            sessions.adopt(&acme, taken[0], &person).await.unwrap(),
+            Adopted::Yes
+        );
+        assert_eq!(
+            sessions.adopt(&acme, taken[1], &person).await.unwrap(),
+            Adopted::HasAnother
+        );
+        let another = owner(&format!("another-{round}"));
+        assert_eq!(
+            sessions.adopt(&acme, taken[1], &another).await.unwrap(),
+            Adopted::Yes
+        );
+    }
+    // Whoever has another's work of before says so as well.
+    let (ada, before, next) = (owner("person-ada"), owner("guest-before"), owner("guest-next"));
+    assert!(sessions.give_work(&acme, &ada, &before).await.unwrap());
+    assert_eq!(
+        sessions.adopt(&acme, &next, &ada).await.unwrap(),
+        Adopted::HasAnother
+    );
+    assert_eq!(sessions.adopted_by(&acme, &next).await.unwrap(), None);
+}
+
+#[tokio::test]
 async fn a_guests_session_slides_and_one_that_is_gone_does_not() {
     let (store, _database) = store_testing::start().await;
     let (sessions, acme) = (store.sessions(), tenant("acme"));

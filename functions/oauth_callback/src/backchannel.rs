@@ -79,14 +79,15 @@ async fn take(app: &State, headers: &HeaderMap, body: &Bytes) -> Result<Ended, R
     let issuer = issuer.filter(|issuer| !issuer.is_own());
     let issuer = issuer.ok_or(Refused::Bad("nobody signs in here at the issuer of this token"))?;
     let name = &issuer.provider.issuer;
-    let metadata = app.consents.outbound.server_metadata(name).await;
+    let now = app.clock().now();
+    let metadata = app.sign_in.told.of(&app.consents.outbound, name, now).await;
     let metadata = metadata.map_err(|error| {
         SignInPage::of_provider(&error);
         Refused::Later
     })?;
+    let metadata = metadata.ok_or(Refused::Later)?;
     let checks = app.sign_in.statements(issuer, &metadata);
     let checks = checks.ok_or(Refused::Bad("the issuer does not say where its keys are"))?;
-    let now = app.clock().now();
     let claims = checks.read(&token, &logout_token::TYPES, now).await;
     let claims = claims.map_err(|refusal| match refusal {
         auth::Refusal::Unavailable => Refused::Later,

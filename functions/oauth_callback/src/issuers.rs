@@ -7,6 +7,8 @@ use std::sync::Arc;
 use auth::{JwksCache, Statements};
 use outbound::oauth::{Dialect, Provider, Providers, ServerMetadata};
 
+use crate::told_metadata::ToldMetadata;
+
 /// The id of the tenant's own authorization server among its providers.
 const OWN: &str = "idp";
 /// Longest id of an issuer, and most issuers.
@@ -116,6 +118,8 @@ pub struct SignInIssuers {
     issuers: Vec<SignInIssuer>,
     pub(crate) demands: Demands,
     keys: Arc<JwksCache>,
+    /// What they say of themselves, for what they say unasked.
+    pub(crate) told: ToldMetadata,
 }
 
 impl SignInIssuers {
@@ -151,6 +155,7 @@ impl SignInIssuers {
             issuers,
             demands,
             keys,
+            told: ToldMetadata::default(),
         })
     }
 
@@ -161,6 +166,7 @@ impl SignInIssuers {
             issuers: Vec::new(),
             demands: Demands::default(),
             keys,
+            told: ToldMetadata::default(),
         }
     }
 

@@ -38,6 +38,7 @@ mod sign_in_page;
 mod sign_out;
 mod signed_in;
 mod state;
+mod told_metadata;
 mod waiting;
 mod way_back;
 

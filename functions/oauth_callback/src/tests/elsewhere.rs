@@ -546,12 +546,69 @@ async fn an_issuers_word_ends_its_peoples_sessions_at_once_and_once() {
         live(&two, &world).await.is_some(),
         "nothing was ended by any of it"
     );
-    // Its keys cannot be had: it is to send it again, and nothing was taken.
+    // Its keys are known here, so that it need not be there.
     corp.server.reset().await;
-    assert_eq!(signs_out(&world, &good).await, StatusCode::SERVICE_UNAVAILABLE);
-    corp.publish().await;
     assert_eq!(signs_out(&world, &good).await, StatusCode::OK);
     assert_eq!(live(&two, &world).await, None);
+}
+
+#[tokio::test]
+async fn an_issuers_word_that_cannot_be_checked_is_to_be_sent_again() {
+    let corp = Corp::start().await;
+    let world = world(&corp, ("corp", "")).await;
+    corp.server.reset().await;
+    let good = corp.sign("logout+jwt", &corp.logout(world.clock.now(), "j1"));
+    assert_eq!(signs_out(&world, &good).await, StatusCode::SERVICE_UNAVAILABLE);
+    corp.publish().await;
+    world.clock.advance(Duration::from_secs(5));
+    assert_eq!(
+        signs_out(&world, &good).await,
+        StatusCode::OK,
+        "nothing of it was taken"
+    );
+    assert_eq!(signs_out(&world, &good).await, StatusCode::BAD_REQUEST);
+}
+
+/// Anybody can send a token that names an issuer and a key: what the issuer is asked for it does not grow with what arrives.
+#[tokio::test]
+async fn junk_that_names_an_issuer_makes_it_be_asked_seldom() {
+    let corp = Corp::start().await;
+    let junk = async |world: &World| {
+        for number in 0..20 {
+            let mut header = Header::new(Algorithm::ES256);
+            header.kid = Some(format!("made-up-{number}"));
+            header.typ = Some("logout+jwt".to_owned());
+            let (_, stranger) = SigningKey::generate().unwrap();
+            let key = EncodingKey::from_ec_pem(stranger.expose_secret().as_bytes()).unwrap();
+            let claims = corp.logout(world.clock.now(), &format!("junk-{number}"));
+            let token = jsonwebtoken::encode(&header, &claims, &key).unwrap();
+            let status = signs_out(world, &token).await;
+            assert!(!status.is_success(), "{status}");
+        }
+    };
+    let asked = async || {
+        let all = corp.server.received_requests().await.unwrap();
+        let of = |end: &str| all.iter().filter(|asked| asked.url.path().ends_with(end)).count();
+        (of("/openid-configuration"), of("/jwks"), all.len())
+    };
+    let near = world(&corp, ("corp", "")).await;
+    junk(&near).await;
+    assert_eq!(asked().await, (1, 1, 2));
+    // A new key may be there by now: once a minute that is looked at.
+    near.clock.advance(Duration::from_secs(61));
+    junk(&near).await;
+    assert_eq!(asked().await, (1, 2, 3));
+    near.clock.advance(Duration::from_secs(3600));
+    junk(&near).await;
+    assert_eq!(asked().await, (2, 3, 5));
+    // And of one that is not there, each place where it could say something once.
+    corp.server.reset().await;
+    let away = world(&corp, ("corp", "")).await;
+    junk(&away).await;
+    assert_eq!(asked().await.2, 3);
+    away.clock.advance(Duration::from_secs(5));
+    junk(&away).await;
+    assert_eq!(asked().await.2, 6);
 }
 
 #[tokio::test]

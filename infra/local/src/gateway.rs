@@ -8,8 +8,8 @@ use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
-use edge::Source;
 use edge::config::BasePath;
+use edge::{Reader, Source};
 use http::StatusCode;
 use http::uri::{PathAndQuery, Uri};
 use routes::{Route, Routes};
@@ -96,7 +96,10 @@ async fn dispatch(State(served): State<Served>, mut request: Request<Body>) -> R
         rest.starts_with(mount.below).then(|| (mount, rest.to_owned()))
     });
     let Some((mount, rest)) = found else {
-        return edge::refused(StatusCode::NOT_FOUND, "not_found", "nothing is served here");
+        return match Reader::of(request.method(), request.headers()) {
+            Reader::Person => edge::nothing_here(Reader::Person),
+            Reader::Program => edge::refused(StatusCode::NOT_FOUND, "not_found", "nothing is served here"),
+        };
     };
     let Some(uri) = with_path(request.uri(), rest) else {
         return StatusCode::BAD_REQUEST.into_response();
@@ -186,6 +189,25 @@ mod tests {
         ] {
             assert_eq!(body(&router, path).await.0, StatusCode::NOT_FOUND, "{path}");
         }
+
+        // Who opens it in a browser reads a page; what is there is answered as ever.
+        let open = async |path: &str, accept: &str| {
+            let request = Request::builder().uri(path).header("accept", accept);
+            let request = request.body(Body::empty()).unwrap();
+            let response = router.clone().oneshot(request).await.unwrap();
+            let media = response.headers().get("content-type");
+            let media = media.map(|media| media.to_str().unwrap().to_owned());
+            (response.status().as_u16(), media.unwrap_or_default())
+        };
+        let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+        assert_eq!(
+            open("/t/nobody/", browser).await,
+            (404, "text/html; charset=utf-8".into())
+        );
+        for accept in ["application/json", "*/*"] {
+            assert_eq!(open("/t/nobody/", accept).await, (404, "application/json".into()));
+        }
+        assert_eq!(open("/t/acme/", browser).await.0, 200);
 
         let mut gateway = Gateway::default();
         gateway.mount("/a/x2", echo("another")).unwrap();

@@ -21,10 +21,12 @@ use tracing::Instrument as _;
 
 mod body;
 mod headers;
+mod pages;
 mod refusal;
 mod standing;
 
 pub use body::{BODY_LIMIT, FILES_BODY_LIMIT};
+pub use pages::{Reader, nothing_here};
 pub use refusal::{later, not_found, refused};
 
 const REQUEST_ID: &str = "x-request-id";
@@ -148,7 +150,7 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
 
 async fn answer(front: &Front, request: Request, next: Next, request_id: &str) -> Response {
     let method = request.method().clone();
-    let reader = standing::Reader::of(&request);
+    let reader = Reader::of(request.method(), request.headers());
     if let Some((store, tenant)) = &front.tenant
         && let Some(refusal) = standing::refusal((store, tenant), reader, front.clock.now()).await
     {

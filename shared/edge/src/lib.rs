@@ -24,7 +24,10 @@ mod spans;
 pub mod telemetry;
 mod well_known;
 
-pub use front::{BODY_LIMIT, FILES_BODY_LIMIT, Front, RequestId, Source, front, later, not_found, refused};
+pub use front::{
+    BODY_LIMIT, FILES_BODY_LIMIT, Front, Reader, RequestId, Source, front, later, not_found, nothing_here,
+    refused,
+};
 pub use function::{
     Background, Function, IotHandler, IotHandlerError, IotMessage, QueueError, QueueHandler, ScheduleError,
     ScheduleHandler,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
-use domain::SettingChange;
+use domain::{SettingChange, TIME_ZONE};
 use serde_json::{Map, Value};
 use store::TenantSettings;
 use store::audit::{self, Action, Actor, Audit};
@@ -65,14 +65,28 @@ fn changes(body: &[u8]) -> Result<Vec<SettingChange>, RouteError> {
     if told.is_empty() {
         return Err(wrong("name at least one setting"));
     }
-    let change = |(key, value): (&String, &Option<String>)| match OF_ADMINS.contains(&key.as_str()) {
-        true => SettingChange::parse(key, value.as_deref()).map_err(|error| wrong(&error.to_string())),
-        false => Err(wrong(&format!(
-            "there is no setting {key:?} here; there are {}",
-            OF_ADMINS.join(", ")
-        ))),
+    let change = |(key, value): (&String, &Option<String>)| {
+        if !OF_ADMINS.contains(&key.as_str()) {
+            return Err(wrong(&format!(
+                "there is no setting {key:?} here; there are {}",
+                OF_ADMINS.join(", ")
+            )));
+        }
+        let change =
+            SettingChange::parse(key, value.as_deref()).map_err(|error| wrong(&error.to_string()))?;
+        match change.value() {
+            Some(zone) if key == TIME_ZONE && !is_time_zone(zone) => Err(wrong(&format!(
+                "there is no time zone {zone:?}; it is an IANA name such as Europe/Oslo"
+            ))),
+            _ => Ok(change),
+        }
     };
     told.iter().map(change).collect()
+}
+
+/// Whether agents know it: one that they do not know they take for UTC, silently.
+fn is_time_zone(name: &str) -> bool {
+    name.parse::<chrono_tz::Tz>().is_ok()
 }
 
 fn shown(settings: &TenantSettings) -> Value {

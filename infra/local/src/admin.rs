@@ -290,8 +290,14 @@ async fn set(
     body: Result<Json<BTreeMap<String, Option<String>>>, JsonRejection>,
 ) -> Result<StatusCode, Refused> {
     let (Path(name), Json(asked)) = (name?, body?);
-    let change = |(key, value): (&String, &Option<String>)| SettingChange::parse(key, value.as_deref());
-    let changes: Vec<_> = asked.iter().map(change).collect::<Result<_, _>>()?;
+    let change = |(key, value): (&String, &Option<String>)| {
+        let change = SettingChange::parse(key, value.as_deref())?;
+        if let Some(zone) = change.value().filter(|_| change.key() == domain::TIME_ZONE) {
+            crate::zone::known(zone).map_err(InvalidSetting::Value)?;
+        }
+        Ok(change)
+    };
+    let changes: Vec<_> = asked.iter().map(change).collect::<Result<_, InvalidSetting>>()?;
     if !changes.is_empty() {
         admin.control.set(&name, &changes).await?;
     }

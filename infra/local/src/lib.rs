@@ -56,6 +56,7 @@ mod secrets;
 mod survival;
 mod system;
 mod testing;
+mod zone;
 
 pub use dynamodb::AccessKey;
 pub use endpoints::{DemoUser, Endpoints, MqttEndpoints, TenantEndpoints};

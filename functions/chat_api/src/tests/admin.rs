@@ -269,7 +269,11 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         json!({"status": "active"}),
         json!({"brand": "Other", "accent": "#ffcc00"}),
         json!({"brand": "Other", "timeZone": "../etc"}),
+        json!({"brand": "Other", "timeZone": "Mars/Base"}),
+        json!({"timeZone": "europe/olso"}),
+        json!({"timeZone": ""}),
         json!({"locale": "en_GB"}),
+        json!({"locale": "english language", "brand": "Other"}),
     ] {
         let refused = change(rubbish.clone()).await;
         assert_eq!(

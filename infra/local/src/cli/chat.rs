@@ -19,7 +19,7 @@ use url::Url;
 use self::session::Sessions;
 use self::show::Show;
 use super::place::{self, RunningSystem};
-use super::{Failure, checked, out};
+use super::{Failure, out};
 use crate::client::{Begun, Call, Client, ClientError, below};
 
 /// How long to wait before a broken stream of events is opened again.
@@ -69,7 +69,7 @@ impl Chat {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let user = UserContext::parse(self.locale, self.time_zone).map_err(Failure::other)?;
         if let Some(named) = &user.time_zone {
-            checked::time_zone(named).map_err(Failure::other)?;
+            crate::zone::known(named).map_err(Failure::other)?;
         }
         let user = UserContext {
             locale: user.locale.or_else(whereabouts::locale),

@@ -9,16 +9,6 @@ pub(super) fn web_address(text: &str) -> Result<Url, String> {
     url.ok_or_else(|| "it is not an address such as https://agent.example/".to_owned())
 }
 
-/// Whether there is a time zone of that name: agents take one that they do not know for UTC, silently.
-pub(super) fn time_zone(name: &str) -> Result<(), String> {
-    match name.parse::<chrono_tz::Tz>() {
-        Ok(_) => Ok(()),
-        Err(_) => Err(format!(
-            "there is no time zone {name:?}; it is an IANA name such as Europe/Oslo"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,16 +30,6 @@ mod tests {
             "",
         ] {
             assert!(web_address(bad).unwrap_err().contains("https://"), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_time_zone_is_one_that_agents_know() {
-        for good in ["Europe/Oslo", "UTC", "America/Argentina/Buenos_Aires"] {
-            assert_eq!(time_zone(good), Ok(()), "{good}");
-        }
-        for bad in ["Mars/Base", "Europe/Olso", "CET-1CEST"] {
-            assert!(time_zone(bad).unwrap_err().contains("Europe/Oslo"), "{bad}");
         }
     }
 }

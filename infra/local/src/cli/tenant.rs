@@ -10,11 +10,10 @@ use serde_json::json;
 
 use super::Failure;
 use super::brand::Brand;
-use super::checked;
 use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use super::tenant_at::At;
-use super::tenant_aws::Aws;
+use super::tenant_aws::{NewTenant, OldTenant};
 use crate::client::Call;
 use crate::endpoints::{DemoUser, TenantEndpoints};
 use crate::identity;
@@ -23,11 +22,11 @@ use crate::identity;
 #[derive(Subcommand)]
 pub(super) enum TenantCommand {
     /// Add a tenant: host agent, chat, Horizon with demo orders, authorization server with users
-    Add(Named),
+    Add(Added),
     /// List the tenants
     List(List),
     /// Remove a tenant: nothing of it is served any more
-    Remove(Named),
+    Remove(Removed),
     /// Delete from the tables what removed tenants of this name left there; if interrupted, run it again
     Purge(Purge),
     /// Suspend a tenant: nobody is let in, running work is parked and kept
@@ -71,7 +70,7 @@ fn change(text: &str) -> Result<SettingChange, String> {
     let (key, value) = text.split_once('=').ok_or("write it as KEY=VALUE")?;
     let change = SettingChange::parse(key, Some(value)).map_err(|error| error.to_string())?;
     if change.key() == domain::TIME_ZONE {
-        checked::time_zone(value)?;
+        crate::zone::known(value)?;
     }
     Ok(change)
 }
@@ -104,13 +103,23 @@ pub(super) struct Purge {
 }
 
 #[derive(Args)]
-pub(super) struct Named {
+pub(super) struct Added {
     #[command(flatten)]
     place: RunningSystem,
     /// The tenant's name: lower-case letters, digits and dashes
     name: Tenant,
     #[command(flatten)]
-    aws: Aws,
+    aws: NewTenant,
+}
+
+#[derive(Args)]
+pub(super) struct Removed {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// The tenant's name
+    name: Tenant,
+    #[command(flatten)]
+    aws: OldTenant,
 }
 
 #[derive(Args)]
@@ -137,11 +146,11 @@ struct Described {
 impl TenantCommand {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Add(named) if named.aws.aws => named.aws.add(named.name),
-            Self::Add(named) => named.add().await,
+            Self::Add(added) if added.aws.is_asked() => added.aws.add(added.name),
+            Self::Add(added) => added.run().await,
             Self::List(list) => list.run().await,
-            Self::Remove(named) if named.aws.aws => named.aws.remove(named.name),
-            Self::Remove(named) => named.remove().await,
+            Self::Remove(removed) if removed.aws.is_asked() => removed.aws.remove(removed.name),
+            Self::Remove(removed) => removed.run().await,
             Self::Purge(purge) => purge.run().await,
             Self::Suspend(Held { name, at }) => at.hold(&name, true).await,
             Self::Resume(Held { name, at }) => at.hold(&name, false).await,
@@ -153,8 +162,8 @@ impl TenantCommand {
     }
 }
 
-impl Named {
-    async fn add(self) -> Result<(), Failure> {
+impl Added {
+    async fn run(self) -> Result<(), Failure> {
         let name = self.name;
         let added = match self.place.resting()? {
             Some(resting) => {
@@ -183,8 +192,10 @@ impl Named {
         }
         Ok(())
     }
+}
 
-    async fn remove(self) -> Result<(), Failure> {
+impl Removed {
+    async fn run(self) -> Result<(), Failure> {
         let name = self.name;
         match self.place.resting()? {
             Some(resting) => {

@@ -14,13 +14,13 @@ use super::deploying::{self, Account, Deploying};
 use crate::folder;
 use crate::onboarding::{PARAMETERS, Plan, PlatformPlan, TenantStack};
 
-/// On AWS instead of here.
+/// On AWS instead of here, and on which platform.
 #[derive(Args)]
-pub(super) struct Aws {
+struct Place {
     /// Do it on AWS: print the call of infra/deploy.sh and its steps, or run them with --run. Run it at the root of the
     /// repository
     #[arg(long)]
-    pub(super) aws: bool,
+    aws: bool,
     /// The platform's stage
     #[arg(long, default_value = "prod", requires = "aws")]
     stage: String,
@@ -28,20 +28,34 @@ pub(super) struct Aws {
     #[arg(long, default_value = "switchyard", requires = "aws")]
     platform_stack: String,
     #[command(flatten)]
+    deploying: Deploying,
+}
+
+impl Place {
+    fn stack(&self, tenant: Tenant) -> Result<TenantStack, Failure> {
+        TenantStack::new(tenant, &self.stage, &self.platform_stack).map_err(Failure::other)
+    }
+}
+
+/// How a tenant comes to AWS.
+#[derive(Args)]
+pub(super) struct NewTenant {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
     address: Address,
-    /// With `add`: a user to make; the password is written to the folder of --out. May be repeated
+    /// A user to make; the password is written to the folder of --out. May be repeated
     #[arg(long = "user", value_name = "NAME", requires = "aws")]
     users: Vec<String>,
     /// The folder for the files with the new keys, which the script reads [default: NAME-aws]
     #[arg(long, value_name = "FOLDER", requires = "aws")]
     out: Option<PathBuf>,
-    #[command(flatten)]
-    deploying: Deploying,
 }
 
-impl Aws {
-    fn stack(&self, tenant: Tenant) -> Result<TenantStack, Failure> {
-        TenantStack::new(tenant, &self.stage, &self.platform_stack).map_err(Failure::other)
+impl NewTenant {
+    /// Whether it is about a tenant on AWS.
+    pub(super) fn is_asked(&self) -> bool {
+        self.place.aws
     }
 
     pub(super) fn add(self, tenant: Tenant) -> Result<(), Failure> {
@@ -50,15 +64,16 @@ impl Aws {
             .clone()
             .unwrap_or_else(|| format!("{}-aws", tenant.name()).into());
         let address = self.address.parameters()?;
-        let users = self.named()?;
-        let stack = self.stack(tenant.incarnated(&SystemEntropy))?;
+        let users = named(&self.users)?;
+        let stack = self.place.stack(tenant.incarnated(&SystemEntropy))?;
+        let deploying = &self.place.deploying;
         let mut wanted = vec![
-            ("Stage", self.stage.clone()),
-            ("PlatformStack", self.platform_stack.clone()),
+            ("Stage", self.place.stage.clone()),
+            ("PlatformStack", self.place.platform_stack.clone()),
             ("Tenant", stack.tenant.name().to_owned()),
         ];
         wanted.extend(address.iter().cloned());
-        if !goes_on(&folder, self.deploying.run, &wanted)? {
+        if !goes_on(&folder, deploying.run, &wanted)? {
             let users: Vec<NewUser> = users
                 .iter()
                 .map(|name| NewUser {
@@ -85,28 +100,45 @@ impl Aws {
                 folder.display()
             )));
         }
-        self.deploying.call(&["tenant", &absolute(&folder)?])
+        deploying.call(&["tenant", &absolute(&folder)?])
+    }
+}
+
+/// How a tenant leaves AWS.
+#[derive(Args)]
+pub(super) struct OldTenant {
+    #[command(flatten)]
+    place: Place,
+    /// A user that was made with the tenant, who is removed with it. May be repeated
+    #[arg(long = "user", value_name = "NAME", requires = "aws")]
+    users: Vec<String>,
+}
+
+impl OldTenant {
+    /// Whether it is about a tenant on AWS.
+    pub(super) fn is_asked(&self) -> bool {
+        self.place.aws
     }
 
     pub(super) fn remove(self, tenant: Tenant) -> Result<(), Failure> {
-        let stack = self.stack(tenant)?;
+        let stack = self.place.stack(tenant)?;
         let mut words = vec!["remove", stack.tenant.name()];
         words.extend(["--stage", &stack.stage, "--platform-stack", &stack.platform]);
-        for user in self.named()? {
+        for user in named(&self.users)? {
             words.extend(["--user", user]);
         }
-        self.deploying.call(&words)
+        self.place.deploying.call(&words)
     }
+}
 
-    /// Names of files and words of a shell are made of them.
-    fn named(&self) -> Result<&[String], Failure> {
-        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._@+-".contains(&b);
-        match self.users.iter().find(|name| !name.bytes().all(plain)) {
-            None => Ok(&self.users),
-            Some(odd) => Err(Failure::other(format!(
-                "a user cannot be named {odd:?}: use lower-case letters, digits and ._@+-"
-            ))),
-        }
+/// Names of files and words of a shell are made of them.
+fn named(users: &[String]) -> Result<&[String], Failure> {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._@+-".contains(&b);
+    match users.iter().find(|name| !name.bytes().all(plain)) {
+        None => Ok(users),
+        Some(odd) => Err(Failure::other(format!(
+            "a user cannot be named {odd:?}: use lower-case letters, digits and ._@+-"
+        ))),
     }
 }
 

@@ -267,5 +267,13 @@ fn every_command_explains_itself() {
         assert_eq!(help.status.code(), Some(0), "{command:?}");
         assert!(out(&help).contains("Usage: switchyard"), "{command:?}");
     }
+    // A tenant that leaves needs none of what one that comes is told.
+    let leaves = out(&switchyard(&["tenant", "remove", "--help"]));
+    for option in ["--aws", "--stage", "--platform-stack", "--user", "--run"] {
+        assert!(leaves.contains(option), "{option}");
+    }
+    for option in ["--domain", "--certificate", "--public-url", "--out", "`add`"] {
+        assert!(!leaves.contains(option), "{option}");
+    }
     assert_eq!(switchyard(&["--version"]).status.code(), Some(0));
 }

@@ -1,9 +1,10 @@
 //! The function's settings.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
-use domain::Tenant;
+use domain::{Tenant, parse_tokens};
 use edge::config::{ConfigError, Env};
 use url::Url;
 
@@ -27,6 +28,8 @@ pub struct Config {
     pub session_key: String,
     /// `REQUIRE_SIGN_IN` (default `true`): whether nobody is let in who has not signed in; with `false` there are guests.
     pub require_sign_in: bool,
+    /// `TOKENS_PER_DAY`: the host's own limit of tokens of language models in a day, for the tenant's operators to see.
+    pub tokens_per_day: Option<u64>,
     /// `CHAT_GRACE` (seconds, default 60): how long a turn stays open at most, while the host itself works.
     pub grace: Duration,
     /// A folder with a build of the page in place of the function's own. No variable says it: only the local system does, for whoever
@@ -48,6 +51,7 @@ impl Config {
         let idp = env.optional("IDP_URL");
         let session_key = env.required("SESSION_KEY_SECRET");
         let require_sign_in = env.or("REQUIRE_SIGN_IN", true);
+        let tokens_per_day: Result<Option<DailyTokens>, ConfigError> = env.optional("TOKENS_PER_DAY");
         let grace = env.seconds_or("CHAT_GRACE", usual.grace);
         Ok(Self {
             tenant: tenant?,
@@ -57,8 +61,19 @@ impl Config {
             idp: idp?,
             session_key: session_key?,
             require_sign_in: require_sign_in?,
+            tokens_per_day: tokens_per_day?.map(|DailyTokens(tokens)| tokens),
             grace: grace?,
             page: None,
         })
+    }
+}
+
+/// A count of tokens, as an operator writes it.
+struct DailyTokens(u64);
+
+impl FromStr for DailyTokens {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse_tokens(text).map(Self)
     }
 }

@@ -92,6 +92,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         clock: ground.clock,
         entropy: ground.entropy,
         require_sign_in: config.require_sign_in,
+        tokens_per_day: config.tokens_per_day,
         page: config.page,
         settings: ChatSettings {
             grace: config.grace,

@@ -79,7 +79,8 @@ pub(crate) async fn act(
     Ok(Json(shown(&agent)))
 }
 
-/// `GET /api/ops/usage`: tokens of language models by day (UTC), and what the tenant may use in one; days without any are left out.
+/// `GET /api/ops/usage`: tokens of language models by day (UTC), and how many may be used in one: what the tenant has set, and the
+/// host's own limit without that. Days without any are left out.
 pub(crate) async fn usage(
     State(room): State<Arc<AppState>>,
     Operator(_): Operator,
@@ -89,9 +90,11 @@ pub(crate) async fn usage(
         .usage()
         .last(&room.tenant, room.clock.now(), DAYS)
         .await?;
-    // Where the tenant has set none, the host's own limit counts, which only its stack knows.
+    // Where the tenant has set none, the host's own limit counts.
     let budget = room.own.tokens_per_day().await;
-    Ok(Json(json!({"days": days, "tokensPerDay": budget})))
+    Ok(Json(
+        json!({"days": days, "tokensPerDay": budget, "hostTokensPerDay": room.tokens_per_day}),
+    ))
 }
 
 /// An agent, as far as its operator needs it: its card's texts are its own, and what is not of the form is left out.

@@ -41,6 +41,8 @@ pub struct State {
     pub entropy: Arc<dyn Entropy>,
     /// Whether nobody is let in who has not signed in.
     pub require_sign_in: bool,
+    /// How many tokens of language models the host may use in a day where the tenant has set nothing; shown, and heeded by the host.
+    pub tokens_per_day: Option<u64>,
     /// A folder with a build of the page in place of the function's own.
     pub page: Option<PathBuf>,
     /// Times.
@@ -91,6 +93,8 @@ pub(crate) struct AppState {
     /// Where people sign in.
     pub(crate) sign_in: Url,
     pub(crate) require_sign_in: bool,
+    /// The host's own limit of a day.
+    pub(crate) tokens_per_day: Option<u64>,
     pub(crate) built: Built,
     pub(crate) settings: ChatSettings,
     /// What the tenant has set, for users who do not say it themselves.
@@ -114,6 +118,7 @@ impl AppState {
             clock,
             entropy,
             require_sign_in,
+            tokens_per_day,
             page,
             settings,
         } = state;
@@ -140,6 +145,7 @@ impl AppState {
         Self {
             sign_in: below(&base, "signin"),
             require_sign_in,
+            tokens_per_day,
             built: page.map_or(Built::Held, Built::In),
             own: OwnSettings::new(store.clone(), tenant.clone(), clock.clone()),
             models: LastModels::default(),

@@ -258,6 +258,45 @@ test('a forecast is drawn in its card, and its words are folded', async (t) => {
   check();
 });
 
+test('a question is answered at its card, and by nothing else that is written meanwhile', async (t) => {
+  const { page, prompt, card, badge, check } = await visit(t);
+  await ask(page, 'weather in Springfield');
+  await badge.getByText('Needs your answer').waitFor();
+  const sent = [];
+  page.on('request', (request) => request.method() === 'POST' && request.url().endsWith('/api/chat') && sent.push(request.postDataJSON()));
+  await card.getByRole('button', { name: 'Answer: Weather' }).click();
+  await page.getByText('Your answer to Weather').waitFor();
+  assert(await prompt.evaluate((box) => box === document.activeElement), 'one may write at once');
+  await page.getByRole('button', { name: 'Write something else' }).click();
+  await page.getByText('Your answer to Weather').waitFor({ state: 'detached' });
+  await card.getByRole('button', { name: 'Answer: Weather' }).click();
+  await prompt.fill('Illinois');
+  await prompt.press('Enter');
+  await badge.getByText('Completed').waitFor();
+  await page.getByText('Your answer to Weather').waitFor({ state: 'detached' });
+  await ask(page, 'Will it rain in Bergen tomorrow?');
+  await card.nth(1).getByText('Completed').waitFor();
+  assert.deepEqual(sent.map(({ taskId }) => typeof taskId), ['string', 'undefined']);
+  check();
+});
+
+test('places to stay are on a map, by the numbers that they have in the list', async (t) => {
+  const { page, card, check } = await visit(t);
+  await ask(page, 'Find a flat in Oslo for two from Friday to Sunday');
+  const brief = card.getByRole('table');
+  await brief.locator('tbody tr').nth(1).waitFor();
+  await card.getByRole('link', { name: /stay|Accommodation/i }).first().click();
+  const panel = page.getByRole('complementary', { name: 'Task' });
+  const map = panel.getByRole('img', { name: /^Map: / });
+  await map.waitFor();
+  const list = panel.getByRole('region', { name: 'Listings' });
+  const numbers = await list.locator('tbody tr td:first-child').allInnerTexts();
+  assert.deepEqual(numbers, numbers.map((_, place) => String(place + 1)));
+  assert.deepEqual(await map.locator('.map-number').allTextContents(), numbers);
+  for (const heads of [await brief.locator('th').allInnerTexts(), await list.locator('th').allInnerTexts()]) assert.equal(heads.some((head) => /tude/.test(head)), false, heads.join());
+  check();
+});
+
 test('where a drawing cannot be loaded, the days are there all the same', async (t) => {
   const { page, context, card, expect, check } = await visit(t);
   expect(/ERR_FAILED|Failed to (load|fetch)|dynamically imported|error occurred/);

@@ -187,7 +187,8 @@ async fn an_operator_sees_what_models_took_by_day() {
     let world = World::new().await;
     let (app, ada) = (world.app(Duration::ZERO), signed_in(&world).await);
     let usage = async || ada.get(&app, "/api/ops/usage").await.json();
-    assert_eq!(usage().await, json!({"days": [], "tokensPerDay": null}));
+    let none = json!({"days": [], "tokensPerDay": null, "hostTokensPerDay": 200_000});
+    assert_eq!(usage().await, none);
     let counts = world.store.usage();
     for tokens in [100, 7] {
         let now = (world.clock.now(), &SystemEntropy as &dyn domain::Entropy);
@@ -210,12 +211,16 @@ async fn an_operator_sees_what_models_took_by_day() {
     }
     let model = json!({"calls": 1, "input": 30, "output": 12, "cached": 5});
     let day = json!({"day": "2026-01-01", "used": 49, "reserved": 7, "models": {"openai:m": model}});
-    assert_eq!(usage().await, json!({"days": [day], "tokensPerDay": null}));
+    assert_eq!(usage().await["days"], json!([day]));
     world.store.tenants().add(&world.tenant).await.unwrap();
     let budget = domain::SettingChange::parse("tokens_per_day", Some("5000")).unwrap();
     assert!(world.store.tenants().set(&world.tenant, &[budget]).await.unwrap());
     world.clock.advance(Duration::from_secs(11 * 3600));
-    assert_eq!(usage().await["tokensPerDay"], 5000);
+    let told = usage().await;
+    assert_eq!(
+        (&told["tokensPerDay"], &told["hostTokensPerDay"]),
+        (&json!(5000), &json!(200_000))
+    );
     assert_eq!(usage().await["days"][0]["day"], "2026-01-01");
 }
 

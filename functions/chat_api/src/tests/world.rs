@@ -360,6 +360,7 @@ impl World {
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),
             require_sign_in,
+            tokens_per_day: Some(200_000),
             page,
             settings,
         })

@@ -2,6 +2,7 @@
 
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ApiError, get } from './api.ts';
+import { held } from './chat/held.ts';
 import { type Chat, Chats, Connections, Models, Session, Task, Tasks } from './model.ts';
 import { owner } from './storage.ts';
 
@@ -94,11 +95,21 @@ export const leaving = (is: boolean): void => {
   isLeaving = is;
 };
 
+/** Whoever is there has been the same since the page was loaded, as far as anybody here knows. */
+let isSame = true;
+owner.elsewhere(() => {
+  isSame = false;
+});
+
 async function whoIsThere(signal: AbortSignal): Promise<Session> {
   const session = await get('session', Session, signal);
   const isOther = await owner.learn({ who: session.who, mark: session.owner });
-  // What this tab has in its memory is somebody else's.
-  if (isOther && isDrawn && !isLeaving) location.reload();
+  // What this tab has in its memory is somebody else's: but what was written before it was known whose.
+  if (isOther && isDrawn && !isLeaving) {
+    if (isSame) held.carry();
+    location.reload();
+  }
+  isSame = false;
   return session;
 }
 

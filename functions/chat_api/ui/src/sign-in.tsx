@@ -1,8 +1,9 @@
 // Who is there: the page is drawn for whoever may be here, and for nobody else.
 
-import { useEffect, useState, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import { product, refusal, root, whenSignedOut } from './api.ts';
+import { held } from './chat/held.ts';
 import type { Session } from './model.ts';
 import { Mark } from './parts/icons.tsx';
 import { Loading } from './parts/states.tsx';
@@ -20,6 +21,7 @@ function useSignIn(): string {
 /** Draws the page once it is known that whoever is there may use it. */
 export function Gate({ children }: { children: ReactNode }) {
   const { data, dataUpdatedAt, failureCount, errorUpdateCount } = useSession();
+  const isDrawn = useRef(false);
   const signIn = useSignIn();
   useEffect(() => {
     // A session that ended meanwhile: what is refused for that says so, and what was begun here is nobody else's.
@@ -27,11 +29,13 @@ export function Gate({ children }: { children: ReactNode }) {
     return owner.elsewhere(askWho);
   }, []);
   useEffect(() => {
-    // Who is there is asked for anew whenever somebody comes back to the page: that is when there is time for it.
-    if (data) renew(data, signIn);
+    // Who is there is asked for anew whenever somebody comes back to the page: that is when there is time for it, unless files or
+    // words wait here to be sent.
+    if (data && !held.isAny) renew(data, signIn);
   }, [dataUpdatedAt]);
   // A server that cannot be reached is no reason to hide what this browser has, also while it is asked again; it lets nobody in by that.
-  if (!data) return failureCount + errorUpdateCount > 0 ? children : <main className="page" id="conversation"><Loading /></main>;
+  isDrawn.current ||= failureCount + errorUpdateCount > 0;
+  if (!data) return isDrawn.current ? children : <main className="page" id="conversation"><Loading /></main>;
   if (!data.signInRequired || data.who === 'person') return children;
   return (
     <main className="page sign-in" id="conversation">

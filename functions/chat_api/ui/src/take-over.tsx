@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { ApiError, send } from './api.ts';
+import { held } from './chat/held.ts';
 import { askWho, useSession } from './queries.ts';
 import { dayAndTime, words } from './words.ts';
 
@@ -39,9 +40,10 @@ export function TakeOver() {
   const answer = async (take: boolean) => {
     try {
       await send('POST', 'session/guest', { take });
-      // Every list is another one now.
-      if (take) location.reload();
-      else askWho();
+      if (!take) return askWho();
+      // Every list is another one now; who writes here is the same.
+      held.carry();
+      location.reload();
     } catch (error) {
       // There is nothing to be taken over any more.
       if (error instanceof ApiError && error.status === 409) return askWho();

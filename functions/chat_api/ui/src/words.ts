@@ -81,6 +81,9 @@ export const words = {
   cancel: 'Cancel',
   retry: 'Try again',
   reply: 'Answer',
+  answers: 'Your answer to',
+  answersNot: 'Write something else',
+  yourAnswer: 'Write your answer',
   plan: 'Plan',
   result: 'Result',
   timeline: 'Timeline',
@@ -93,6 +96,7 @@ export const words = {
   tokenIsYours: 'Set TOKEN to an access token of yours for this host.',
   chart: 'Chart',
   map: 'Map',
+  onMap: 'Number on the map',
   noResult: 'No result yet.',
   broughtNothing: 'The task ended without a result.',
   attempt: 'Attempt',
@@ -177,6 +181,11 @@ export const words = {
   triedAgain: 'Being delivered again',
   usage: 'Language model usage by day (UTC)',
   budget: (used: number, most: number) => `${count(used)} of ${count(most)} tokens used today`,
+  ownLimit: "This tenant's budget",
+  noOwnLimit: "not set: the host's limit counts",
+  hostLimit: "The host's own limit",
+  noLimit: 'none',
+  notInForce: "(the tenant's budget counts instead)",
   noUsage: 'No language model was used in the last two weeks.',
   day: 'Day',
   model: 'Model',
@@ -272,6 +281,10 @@ const dayTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeSt
 export const dayAndTime = (at: string): string => (Number.isNaN(Date.parse(at)) ? at : dayTime.format(new Date(at)));
 /** A date without a time, such as `2026-11-23`. */
 export const dateOnly = (date: string): string => weekday.format(new Date(`${date}T00:00:00Z`));
+
+const weekdayOfYear = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+/** The same with its year. */
+export const wholeDay = (date: string): string => weekdayOfYear.format(new Date(`${date}T00:00:00Z`));
 
 /** How long ago: seconds and minutes as such, later the time of day, then the date. */
 export function ago(at: string, now = Date.now()): string {

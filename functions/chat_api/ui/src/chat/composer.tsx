@@ -5,7 +5,10 @@ import { Clip, Close, Send, Stop } from '../parts/icons.tsx';
 import type { Model } from '../model.ts';
 import { drafts } from '../storage.ts';
 import { size, words } from '../words.ts';
+import { nameOf } from '../task/card.tsx';
+import { answering, useAnswering } from './answering.ts';
 import { type Attached, add, offered } from './attached.ts';
+import { held } from './held.ts';
 
 /** A message to go on with. */
 export interface Given {
@@ -14,11 +17,15 @@ export interface Given {
   at: number;
 }
 
+/** What was written there before and not sent. */
+const begun = (chat: string): string => held.text(chat) || drafts.get(chat);
+
 interface Shown {
   chat: string;
   isFirst: boolean;
   isBusy: boolean;
-  say: (text: string, files: Attached[]) => void;
+  /** Says it; in answer to a task's card, where that was chosen. */
+  say: (text: string, files: Attached[], taskId?: string) => void;
   stop: () => void;
   /** Whom the message can be for; the first finds out itself. */
   models: readonly Model[];
@@ -30,35 +37,42 @@ interface Shown {
 }
 
 export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choose, given }: Shown) {
-  const [text, setText] = useState(() => drafts.get(chat));
-  const [files, setFiles] = useState<readonly Attached[]>([]);
+  const [text, setText] = useState(() => begun(chat));
+  const [files, setFiles] = useState(() => held.files(chat));
   /** The same, for what is at work between two drawings. */
-  const now = useRef<readonly Attached[]>([]);
+  const now = useRef(files);
   /** Files that are being read; with what is wrong with them. */
   const reading = useRef<Promise<string> | null>(null);
   const [problem, setProblem] = useState('');
   const [isOver, setOver] = useState(false);
+  const asked = useAnswering();
   const box = useRef<HTMLTextAreaElement>(null);
   const form = useRef<HTMLFormElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
   const accepted = models.find(({ id }) => id === model)?.inputTypes ?? [];
   const take = (next: readonly Attached[], wrong = '') => {
     now.current = next;
+    held.attach(chat, next);
     setFiles(next);
     setProblem(wrong);
   };
   useEffect(() => {
-    setText(drafts.get(chat));
+    const text = begun(chat);
+    setText(text);
+    drafts.set(chat, text);
+    take(held.files(chat));
+    answering.end();
     if (matchMedia('(hover: hover)').matches) box.current?.focus();
   }, [chat]);
   useEffect(() => {
     if (!given) return;
-    setText(given.text);
+    write(given.text);
     take(given.files);
     box.current?.focus();
   }, [given]);
   const write = (next: string) => {
     setText(next);
+    held.type(chat, next);
     drafts.set(chat, next);
   };
   const attach = (chosen: readonly File[]) => {
@@ -109,7 +123,8 @@ export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choo
     if (waits && (await waits)) return write(said);
     const sent = [...now.current];
     take([]);
-    if (said || sent.length > 0) say(said || words.onlyFiles, sent);
+    if (said || sent.length > 0) say(said || words.onlyFiles, sent, asked?.taskId);
+    answering.end();
   };
   const key = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -131,8 +146,14 @@ export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choo
         </ul>
       ) : null}
       {problem ? <p className="problem slim" role="alert">{problem}</p> : null}
+      {asked ? (
+        <p className="answering" role="status">
+          <span>{words.answers} <strong>{nameOf(asked)}</strong></span>
+          <button type="button" className="icon-button" aria-label={words.answersNot} title={words.answersNot} onClick={() => { answering.end(); box.current?.focus(); }}><Close /></button>
+        </p>
+      ) : null}
       <label className="unseen" htmlFor="prompt">{words.message}</label>
-      <textarea id="prompt" ref={box} rows={1} value={text} placeholder={isFirst ? words.ask : words.askMore} onChange={({ target }) => write(target.value)} onKeyDown={key} onPaste={paste} />
+      <textarea id="prompt" ref={box} rows={1} value={text} placeholder={asked ? words.yourAnswer : isFirst ? words.ask : words.askMore} onChange={({ target }) => write(target.value)} onKeyDown={key} onPaste={paste} />
       <input className="unseen" type="file" multiple tabIndex={-1} aria-hidden="true" ref={chooser} accept={offered(accepted)} onChange={({ target }) => { attach([...(target.files ?? [])]); target.value = ''; }} />
       <button type="button" className="icon-button attach" onClick={() => chooser.current?.click()} aria-label={words.attach} title={words.attach}><Clip /></button>
       {models.length > 1 ? (

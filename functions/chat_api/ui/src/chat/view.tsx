@@ -42,7 +42,7 @@ function useEnd(changes: unknown, first: string | undefined) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is shown has changed
   useLayoutEffect(() => {
     const box = log.current;
-    if (follows.current) toEnd();
+    if (follows.current && first !== undefined) toEnd();
     // What was read stays before the reader's eyes when earlier messages come above it.
     else if (box && before.current.first !== first) box.scrollTop = before.current.top + box.scrollHeight - before.current.height;
     before.current = { first, height: box?.scrollHeight ?? 0, top: box?.scrollTop ?? 0 };
@@ -51,7 +51,7 @@ function useEnd(changes: unknown, first: string | undefined) {
   useEffect(() => {
     if (!thread.current) return;
     const observer = new ResizeObserver(() => {
-      if (follows.current) toEnd();
+      if (follows.current && before.current.first !== undefined) toEnd();
       before.current.height = log.current?.scrollHeight ?? 0;
     });
     observer.observe(thread.current);
@@ -117,12 +117,12 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   );
   // What answers a card goes where the card is from.
   const reply = useCallback((text: string, taskId: string) => leave(text, { taskId }), [leave]);
-  const say = (text: string, files: About['files']) => leave(text, model === host ? { files } : { model, files });
+  const say = (text: string, files: About['files'], taskId?: string) => leave(text, { files, ...(taskId ? { taskId } : model === host ? {} : { model }) });
   const newest = messages.findLast(({ role }) => role === 'assistant')?.id;
   const again = useCallback(() => {
     if (newest) void session.regenerate(newest);
   }, [session, newest]);
-  if (state.loading === 'gone' && waiting.length === 0 && messages.length === 0) return isWhoseAsked ? <Loading /> : <Gone />;
+  if (state.loading === 'gone' && waiting.length === 0 && messages.length === 0) return isWhoseAsked ? <div className="log"><div className="thread"><Loading /></div></div> : <Gone />;
   const isEmpty = messages.length === 0 && waiting.length === 0;
   return (
     <>

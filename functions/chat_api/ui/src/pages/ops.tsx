@@ -30,7 +30,7 @@ type Agent = z.infer<typeof Agent>;
 const Agents = z.object({ agents: z.array(Agent) });
 
 const Took = z.looseObject({ calls: z.number(), input: z.number().nullish(), output: z.number().nullish(), cached: z.number().nullish() });
-const Usage = z.object({ days: z.array(z.looseObject({ day: z.string(), used: z.number(), reserved: z.number(), models: z.record(z.string(), Took) })), tokensPerDay: z.number().nullish() });
+const Usage = z.object({ days: z.array(z.looseObject({ day: z.string(), used: z.number(), reserved: z.number(), models: z.record(z.string(), Took) })), tokensPerDay: z.number().nullish(), hostTokensPerDay: z.number().nullish() });
 
 const Delivery = z.looseObject({ agent: z.string(), agentName: z.string(), taskId: z.string(), configId: z.string(), host: z.string(), attempts: z.number(), lastError: text, changedAt: z.string() });
 type Delivery = z.infer<typeof Delivery>;
@@ -151,10 +151,10 @@ function TaskRow({ task }: { task: Task }) {
     <tr>
       <td><Badge state={task.state} say={stateOfOthers} />{task.stuck ? <p className="problem">{stuckFor(task.stuck)}</p> : null}</td>
       <td>{task.agents.join(', ') || '–'}{task.reason ? <p className="problem">{task.reason}</p> : null}</td>
-      <td><Time at={task.since} /></td>
-      <td><Time at={task.createdAt} /></td>
+      <td className="whole"><Time at={task.since} /></td>
+      <td className="whole"><Time at={task.createdAt} /></td>
       <td className="number">{count(task.attempts)}</td>
-      <td><code>{task.taskId}</code></td>
+      <td className="whole"><code>{task.taskId}</code></td>
     </tr>
   );
 }
@@ -172,7 +172,7 @@ function UnfinishedTasks() {
         <div className="scroll" tabIndex={0} role="region" aria-label={words.unfinished}>
           <table>
             <caption>{words.unfinishedFirst}</caption>
-            <thead><tr>{[words.state, words.agent, words.since, words.created, words.tries, words.task].map((name) => <th key={name} scope="col">{name}</th>)}</tr></thead>
+            <thead><tr>{[words.state, words.agent, words.since, words.created, words.tries, words.task].map((name) => <th key={name} scope="col" className={name === words.tries ? 'number' : ''}>{name}</th>)}</tr></thead>
             <tbody>{data.tasks.map((task) => <TaskRow key={task.taskId} task={task} />)}</tbody>
           </table>
         </div>
@@ -184,17 +184,33 @@ function UnfinishedTasks() {
 /** The day that usage counts for (UTC). */
 const today = () => new Date().toISOString().slice(0, 10);
 
+/** What is left of today, by the limit that counts: the tenant's own, or the host's without it. */
+function Budget({ days, tokensPerDay: own, hostTokensPerDay: host }: z.infer<typeof Usage>) {
+  const used = days[0]?.day === today() ? days[0].used : 0;
+  const most = own ?? host;
+  if (most === null || most === undefined) return null;
+  return (
+    <>
+      <p>{words.budget(used, most)}</p>
+      <dl className="beside">
+        <div><dt>{words.ownLimit}</dt><dd>{typeof own === 'number' ? count(own) : words.noOwnLimit}</dd></div>
+        <div><dt>{words.hostLimit}</dt><dd>{typeof host === 'number' ? count(host) : words.noLimit}{typeof own === 'number' ? ` ${words.notInForce}` : ''}</dd></div>
+      </dl>
+    </>
+  );
+}
+
 function Days({ days }: z.infer<typeof Usage>) {
   if (days.length === 0) return <p className="soft">{words.noUsage}</p>;
   const rows = days.flatMap(({ day, models }) => Object.entries(models).map(([model, took]) => ({ day, model, took })));
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label={words.usage}>
       <table>
-        <thead><tr>{[words.day, words.model, words.calls, words.tokensIn, words.tokensCached, words.tokensOut].map((name) => <th key={name} scope="col">{name}</th>)}</tr></thead>
+        <thead><tr>{[words.day, words.model, words.calls, words.tokensIn, words.tokensCached, words.tokensOut].map((name, place) => <th key={name} scope="col" className={place > 1 ? 'number' : ''}>{name}</th>)}</tr></thead>
         <tbody>
           {rows.map(({ day, model, took }) => (
             <tr key={`${day} ${model}`}>
-              <td>{dateOnly(day)}</td><td>{model}</td>
+              <td className="whole">{dateOnly(day)}</td><td className="whole">{model}</td>
               {[took.calls, took.input, took.cached, took.output].map((value, place) => <td key={place} className="number">{count(value ?? 0)}</td>)}
             </tr>
           ))}
@@ -248,7 +264,7 @@ export default function OpsPage() {
       <h2>{words.usage}</h2>
       {usage.isPending ? <Loading /> : null}
       {usage.error && !usage.data ? <Failed error={usage.error} retry={() => void usage.refetch()} /> : null}
-      {usage.data?.tokensPerDay ? <p className="soft">{words.budget(usage.data.days[0]?.day === today() ? usage.data.days[0].used : 0, usage.data.tokensPerDay)}</p> : null}
+      {usage.data ? <Budget {...usage.data} /> : null}
       {usage.data ? <Days {...usage.data} /> : null}
       <KeyAges />
     </main>

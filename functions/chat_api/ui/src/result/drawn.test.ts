@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { positionsOf, round, sectionOf } from './positions.ts';
+import { labelsOf, positionsOf, round, sectionOf } from './positions.ts';
 import { lines, scaleOf } from './scale.ts';
 
 test('a scale has round steps around all values, whatever they are', () => {
@@ -31,6 +31,7 @@ test('positions are found however they are written, and nowhere else', () => {
     { lat: 1 }, null, 'x', [], { latitude: Number.NaN, longitude: 1 },
   ]);
   assert.deepEqual(found.map(({ name }) => name), ['Oslo', 'Flat', '7', 'Hut']);
+  assert.deepEqual(positionsOf([null, ...found]).map(({ number }) => number), [2, 3, 4, 5]);
   // One place alone is no map.
   const oslo = { name: 'Oslo', latitude: 59.9, longitude: 10.7 };
   assert.deepEqual(positionsOf([oslo, { ...oslo, name: 'Oslo again' }]), []);
@@ -44,6 +45,20 @@ test('a map leaves out the widest part of the Earth where nothing is', () => {
   const europe = sectionOf([at(-9, 38), at(24, 60)]);
   assert(europe.west < -9 && europe.west > -20 && europe.east > 24 && europe.east < 40, JSON.stringify(europe));
   assert(sectionOf([at(0, 90), at(1, -90)]).north === 90);
+});
+
+test('names on a map cover nothing and do not leave it', () => {
+  const mark = (left: number, top: number, name = 'A name') => ({ left, top, name });
+  const shown = (...marks: ReturnType<typeof mark>[]) => labelsOf(marks, 300, 9).map((label) => (label ? (label.isRight ? 'right' : 'left') : 'none'));
+  assert.deepEqual(shown(mark(20, 50)), ['right']);
+  // Where the map ends, the name stands on the other side; where neither side has room, the number is enough.
+  assert.deepEqual(shown(mark(290, 50)), ['left']);
+  assert.deepEqual(shown(mark(150, 50, 'A very long name that is cut')), ['none']);
+  // Neither a mark nor another name is covered.
+  assert.deepEqual(shown(mark(100, 50), mark(130, 52)), ['left', 'right']);
+  assert.deepEqual(shown(mark(20, 50), mark(20, 60), mark(20, 90)), ['right', 'none', 'right']);
+  assert.deepEqual(shown(mark(20, 50, '')), ['none']);
+  assert.equal(labelsOf([mark(20, 50, 'Bright flat by the park (sandbox)')], 300, 9)[0]?.text, 'Bright flat by the park…');
 });
 
 test('lengths of scales are round', () => {

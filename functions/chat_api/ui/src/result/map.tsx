@@ -1,15 +1,13 @@
-// Places on a map of meridians and parallels, with a scale: where they lie, seen from each other. It has no coasts: none are
-// loaded from anywhere.
+// Places on a map of meridians and parallels, with a scale: where they lie, seen from each other. A name stands beside its mark
+// where there is room; where there is a list of them, each mark has its number there. It has no coasts: none are loaded from anywhere.
 
 import { words } from '../words.ts';
 import { useWidth } from './width.ts';
-import { KILOMETRES, type Position, round, sectionOf } from './positions.ts';
+import { KILOMETRES, labelsOf, type Position, round, sectionOf } from './positions.ts';
 import { scaleOf } from './scale.ts';
 
 const LOWEST = 170;
 const HIGHEST = 320;
-/** A name needs so many pixels to its right. */
-const NAME = 90;
 
 const degree = (value: number, [plus, minus]: readonly [string, string]): string => {
   const turned = value > 180 ? value - 360 : value < -180 ? value + 360 : value;
@@ -17,7 +15,11 @@ const degree = (value: number, [plus, minus]: readonly [string, string]): string
   return turned === 0 ? '0°' : `${text}° ${turned > 0 ? plus : minus}`;
 };
 
-export function Places({ positions }: { positions: readonly Position[] }) {
+/** Half of a mark, with a number in it and without. */
+const [LARGE, SMALL] = [9, 5];
+
+export function Places({ positions, isNumbered = false }: { positions: readonly Position[]; isNumbered?: boolean | undefined }) {
+  const radius = isNumbered ? LARGE : SMALL;
   const { place: box, width } = useWidth();
   const section = sectionOf(positions);
   const middle = ((section.south + section.north) / 2) * (Math.PI / 180);
@@ -31,6 +33,8 @@ export function Places({ positions }: { positions: readonly Position[] }) {
   const turned = (longitude: number) => (longitude < section.west ? longitude + 360 : longitude);
   const meridians = scaleOf([section.west, section.east], [0, 1], 4).ticks.filter((one) => x(one) > 0 && x(one) < width);
   const parallels = scaleOf([section.south, section.north], [0, 1], 3).ticks.filter((one) => y(one) > 0 && y(one) < height && Math.abs(one) <= 90);
+  const marks = positions.map((one) => ({ ...one, left: x(turned(one.longitude)), top: y(one.latitude) }));
+  const labels = labelsOf(marks, width, radius);
   const kilometres = round((width / 4 / pixels) * KILOMETRES);
   const long = (kilometres / KILOMETRES) * pixels;
   return (
@@ -42,13 +46,14 @@ export function Places({ positions }: { positions: readonly Position[] }) {
               {meridians.map((one) => <g key={one}><line x1={x(one)} x2={x(one)} y1={0} y2={height} /><text x={x(one) + 3} y={11}>{degree(one, ['E', 'W'])}</text></g>)}
               {parallels.map((one) => <g key={one}><line x1={0} x2={width} y1={y(one)} y2={y(one)} /><text x={3} y={y(one) - 3}>{degree(one, ['N', 'S'])}</text></g>)}
             </g>
-            {positions.map(({ name, latitude, longitude }, number) => {
-              const [left, top] = [x(turned(longitude)), y(latitude)];
-              const isRight = left > width - NAME;
+            {marks.map(({ number, name, latitude, longitude, left, top }, place) => {
+              const label = labels[place];
               return (
                 <g key={number} className="map-place">
-                  <circle cx={left} cy={top} r={5}><title>{`${name} ${degree(latitude, ['N', 'S'])}, ${degree(longitude, ['E', 'W'])}`}</title></circle>
-                  <text x={left + (isRight ? -9 : 9)} y={top + 4} textAnchor={isRight ? 'end' : 'start'}>{name.length > 24 ? `${name.slice(0, 23)}…` : name}</text>
+                  <circle cx={left} cy={top} r={radius} />
+                  {isNumbered ? <text className="map-number" x={left} y={top + 4} textAnchor="middle">{number}</text> : null}
+                  {label ? <text x={left + (label.isRight ? radius + 4 : -radius - 4)} y={top + 4} textAnchor={label.isRight ? 'start' : 'end'}>{label.text}</text> : null}
+                  <title>{`${isNumbered ? `${number}. ` : ''}${name} ${degree(latitude, ['N', 'S'])}, ${degree(longitude, ['E', 'W'])}`}</title>
                 </g>
               );
             })}

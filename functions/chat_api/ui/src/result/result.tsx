@@ -12,12 +12,6 @@ import { heading, type Row, shapeOf } from './shape.ts';
 import { Cell, Table } from './table.tsx';
 import { Tree } from './tree.tsx';
 
-/** Where the rows are, where they say so. */
-function Where({ rows }: { rows: readonly unknown[] }) {
-  const positions = positionsOf(rows);
-  return positions.length > 0 ? <Drawing><Places positions={positions} /></Drawing> : null;
-}
-
 /** What stands beside the rows: plain values in a line, anything else as it is. */
 function Rest({ of }: { of: Row }) {
   const [plain, other] = [Object.entries(of).filter(([, value]) => typeof value !== 'object'), Object.entries(of).filter(([, value]) => typeof value === 'object')];
@@ -35,14 +29,18 @@ export function Data({ value, isBrief }: { value: unknown; isBrief?: boolean }) 
   switch (shape.kind) {
     case 'forecast':
       return <Forecast forecast={shape.forecast} isBrief={isBrief} />;
-    case 'table':
+    case 'table': {
+      // Where the rows are, where they say so.
+      const positions = isBrief ? [] : positionsOf(shape.rows);
+      const isMapped = positions.length > 0;
       return (
         <>
-          {isBrief ? null : <Where rows={shape.rows} />}
+          {isMapped ? <Drawing><Places positions={positions} isNumbered /></Drawing> : null}
           <Rest of={shape.rest} />
-          <Table name={shape.name} rows={shape.rows} isBrief={isBrief} />
+          <Table name={shape.name} rows={shape.rows} isBrief={isBrief} isMapped={isMapped} />
         </>
       );
+    }
     case 'text':
       return <Markdown text={shape.text} />;
     default:

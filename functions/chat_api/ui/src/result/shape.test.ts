@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cellText, fieldsOf, heading, isLink, shapeOf } from './shape.ts';
+import { cellText, fieldsOf, heading, isDay, isLink, shapeOf } from './shape.ts';
 
 test('a result is drawn by what it holds, whoever made it', () => {
   const day = { date: '2026-11-24', temperatureMin: 1, temperatureMax: 6 };
@@ -25,6 +25,11 @@ test('cells say lists of things in words, and nothing that they cannot', () => {
   assert.equal(cellText(null), '');
   assert.equal(cellText({ a: 1 }), null);
   assert.equal(heading('placedAt'), 'Placed at');
+});
+
+test('a day is one of the calendar', () => {
+  for (const day of ['2026-11-27', '2028-02-29', '0001-01-01']) assert.equal(isDay(day), true, day);
+  for (const none of ['2026-02-30', '2026-13-01', '2026-1-1', '2026-11-27T10:00:00Z', 'on 2026-11-27', '', 20261127, null]) assert.equal(isDay(none), false, String(none));
 });
 
 test('rows lead where their only address does, and in brief have no ids and nothing that few of them have', () => {

@@ -96,6 +96,9 @@ export function cellText(value: unknown): string | null {
 
 export const isTime = (value: unknown): value is string => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) && !Number.isNaN(Date.parse(value));
 
+/** A day of the calendar, such as `2026-11-27`. */
+export const isDay = (value: unknown): value is string => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) && new Date(`${value}T00:00:00Z`).toJSON()?.startsWith(value) === true;
+
 /** The address of something on the web. */
 export const isLink = (value: unknown): value is string => typeof value === 'string' && /^https:\/\/[^\s/]+\S*$/.test(value) && URL.canParse(value);
 
@@ -110,13 +113,13 @@ export interface Fields {
   link: string | null;
 }
 
-/** Which fields of rows are shown. In brief those that most rows have, and no ids beside names. */
+/** Which fields of rows are shown. In brief those that nearly all rows have, and no ids beside names. */
 export function fieldsOf(rows: readonly Row[], isBrief: boolean): Fields {
   const having = (field: string) => rows.filter((row) => !isNothing(row[field])).length;
   const known = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((field) => having(field) > 0);
   const title = ['name', 'title'].find((field) => known.includes(field)) ?? null;
   const links = known.filter((field) => rows.every((row) => isNothing(row[field]) || isLink(row[field])));
   const link = title !== null && links.length === 1 ? (links[0] ?? null) : null;
-  const inBrief = (field: string) => having(field) * 2 >= rows.length && !(title !== null && field === 'id');
+  const inBrief = (field: string) => having(field) * 4 >= rows.length * 3 && !(title !== null && field === 'id');
   return { fields: known.filter((field) => field !== link && (!isBrief || inBrief(field))), title, link };
 }

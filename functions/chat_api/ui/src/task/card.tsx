@@ -1,6 +1,7 @@
 // A task as it stands in the chat: who works on it, how far it is, and what can be done about it.
 
 import { Link } from 'wouter';
+import { answering } from '../chat/answering.ts';
 import { useCard } from '../live/cards.ts';
 import { Markdown } from '../markdown/markdown.tsx';
 import { type Card, isOver, mayRetry, questionOf } from '../model.ts';
@@ -83,6 +84,7 @@ export function TaskCard({ card: shown, href, says, goesOn, isNewest, drawn, rep
         {(card.choices ?? []).map(({ label, say }) => (
           <button key={label} type="button" className="choice" onClick={() => reply(say, card.taskId)}>{label}</button>
         ))}
+        {question ? <button type="button" onClick={() => answering.begin(card)} aria-label={`${words.reply}: ${nameOf(card)}`}>{words.reply}</button> : null}
         {mayRetry(card.state) ? (
           <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button>
         ) : null}

@@ -1,0 +1,34 @@
+// The task whose card the next message answers, where its user has said so at the card.
+
+import { useSyncExternalStore } from 'react';
+import { cards, useCards } from '../live/cards.ts';
+import type { Card } from '../model.ts';
+
+let chosen: Card | null = null;
+const listeners = new Set<() => void>();
+
+const set = (card: Card | null): void => {
+  if (chosen === card) return;
+  chosen = card;
+  for (const listener of listeners) listener();
+};
+
+export const answering = {
+  begin(card: Card): void {
+    set(card);
+    document.getElementById('prompt')?.focus();
+  },
+  end: (): void => set(null),
+};
+
+const watch = (listener: () => void) => {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+};
+
+/** The card that is answered, as long as its task asks something. */
+export function useAnswering(): Card | null {
+  const card = useSyncExternalStore(watch, () => chosen);
+  useCards();
+  return card && cards.newest(card).state === 'input-required' ? card : null;
+}

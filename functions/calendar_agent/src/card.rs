@@ -1,7 +1,11 @@
 //! What the agent publishes of itself.
 
-use a2a::card::{Bearer, Card, Skill};
+use a2a::card::{Bearer, Card, Skill, inputs};
 use url::Url;
+
+use crate::question;
+
+const LOOK: &str = "calendar";
 
 /// The agent's card, with the URL it is called at.
 pub(crate) fn card(url: Url) -> Card {
@@ -20,7 +24,11 @@ pub(crate) fn card(url: Url) -> Card {
         streaming: true,
         push_notifications: true,
         extended: false,
-        extensions: vec![a2a::connections_extension(), a2a::consent_extension()],
+        extensions: vec![
+            a2a::connections_extension(),
+            a2a::consent_extension(),
+            inputs([(LOOK, question::schema())]),
+        ],
         secured: Some(Bearer {
             description: Some("A token of the user's tenant, with this agent's URL as its audience.".into()),
             scopes: vec![agent::TASKS_SCOPE.to_owned()],
@@ -31,7 +39,7 @@ pub(crate) fn card(url: Url) -> Card {
 
 fn skill() -> Skill {
     Skill {
-        id: "calendar".into(),
+        id: LOOK.into(),
         name: "Calendar".into(),
         description: "Answers whether you are free or busy, lists appointments and events, and finds free slots.".into(),
         tags: [

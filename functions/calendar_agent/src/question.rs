@@ -23,6 +23,8 @@ use chrono_tz::Tz;
 use domain::{Message, Timestamp, UserContext};
 use words::{DateOrder, When};
 
+pub(crate) use data::schema;
+
 /// Most days that are looked at.
 const DAYS_MAX: i64 = 31;
 /// The longest time that is looked for, in minutes: the longest day.

@@ -22,6 +22,7 @@ use std::time::Duration;
 use domain::{Clock, Timestamp};
 use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 use url::Url;
 
 use self::results::{content, list};
@@ -32,7 +33,7 @@ pub use error::McpError;
 pub use form::{FieldKind, Filled, FormField, McpForm};
 pub use pins::{McpTool, Pins};
 
-/// Bounds of one connection: a call answers within half a minute, whatever the server does.
+/// Bounds of a call, with the list of tools before it where that is needed: it answers within half a minute, whatever the server does.
 const LIMITS: EventLimits = EventLimits {
     first_byte: Duration::from_secs(8),
     idle: Duration::from_secs(8),
@@ -93,12 +94,20 @@ impl McpClient {
     /// # Errors
     /// [`McpError`].
     pub async fn tools(&self) -> Result<Arc<[McpTool]>, McpError> {
+        self.listed(self.deadline()).await
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.limits.whole
+    }
+
+    async fn listed(&self, deadline: Instant) -> Result<Arc<[McpTool]>, McpError> {
         let now = self.clock.now();
         let fresh = |known: &mut Known| known.tools.clone().filter(|(_, until)| now < *until);
         if let Some((tools, _)) = self.remembered(fresh) {
             return Ok(tools);
         }
-        let session = self.open().await?;
+        let session = self.open(deadline).await?;
         let listed = session.within(list(session.peer())).await;
         let (tools, good_for) = self.closed(session, listed).await?;
         let until = now.after(good_for.unwrap_or(LIST_FOR).min(LIST_MAX));
@@ -132,7 +141,8 @@ impl McpClient {
         tool: &str,
         (arguments, filled): (Map<String, Value>, Option<(&McpForm, &Filled)>),
     ) -> Result<McpAnswer, McpError> {
-        let tools = self.tools().await?;
+        let deadline = self.deadline();
+        let tools = self.listed(deadline).await?;
         let found = tools.iter().find(|found| found.name == tool);
         let found = found.ok_or_else(|| McpError::ToolGone(tool.to_owned()))?;
         pins.check(found)?;
@@ -142,7 +152,7 @@ impl McpClient {
             params = params.with_input_responses([form.answer(filled)].into());
             params.request_state = form.state().map(str::to_owned);
         }
-        let session = self.open().await?;
+        let session = self.open(deadline).await?;
         let called = session.within(session.peer().call_tool_once(params)).await;
         match self.closed(session, called).await? {
             CallToolResponse::Complete(result) => Ok(McpAnswer::Done(content(result)?)),
@@ -152,9 +162,10 @@ impl McpClient {
     }
 
     /// Connects, by what is remembered of the server.
-    async fn open(&self) -> Result<Session, McpError> {
+    async fn open(&self, deadline: Instant) -> Result<Session, McpError> {
         let known = self.remembered(|known| known.server.clone());
-        let (session, server) = Session::open(&self.outbound, (&self.url, self.limits), known).await?;
+        let bounds = (self.limits, deadline);
+        let (session, server) = Session::open(&self.outbound, (&self.url, bounds), known).await?;
         self.remembered(|known| known.server = server);
         Ok(session)
     }

@@ -1,11 +1,16 @@
 //! What people ask, and what servers answer.
 
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use serde_json::{Value, json};
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::world::{Instead, world, world_where};
 
+const TEMPLATE: &str = include_str!("../../../../template.yaml");
 const OSLO: &str = "A flat in Oslo for two, Friday to Sunday, under 120 a night";
 
 fn state(task: &Value) -> &str {
@@ -192,6 +197,64 @@ async fn each_trouble_is_told_in_plain_words() {
         );
         assert!(world.asked().len() <= 1);
     }
+}
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(line)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn changed_tools_are_counted_where_the_alarm_looks() {
+    // Of a lone subscriber `tracing` asks whatever thread first comes by an event, which may be another test's.
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
+    let log = Log::default();
+    let written = log.clone();
+    let _heard = tracing_subscriber::fmt()
+        .json()
+        .with_writer(move || written.clone())
+        .set_default();
+    let changed: Instead = |asked| {
+        let list =
+            json!([{"name": "airbnb_search", "description": "Books", "inputSchema": {"type": "object"}}]);
+        let result = json!({"resultType": "complete", "ttlMs": 0, "cacheScope": "public", "tools": list});
+        (asked["method"] == "tools/list").then_some(result)
+    };
+    let failed: Instead = |asked| {
+        let result = json!({"resultType": "complete", "isError": true, "content": []});
+        (asked["method"] == "tools/call").then_some(result)
+    };
+    for (instead, counted) in [(failed, 0), (changed, 1)] {
+        let task = world_where(instead).await.ask(OSLO).await;
+        assert_eq!(state(&task), "TASK_STATE_FAILED", "{task:#}");
+        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let counts: Vec<Value> = lines
+            .map(|line| line["fields"].clone())
+            .filter(|fields| fields["metric"] == "McpToolsChanged")
+            .collect();
+        assert_eq!(counts.len(), counted, "{text}");
+        for fields in counts {
+            assert_eq!(
+                (&fields["value"], &fields["agent"]),
+                (&json!(1), &json!("airbnb"))
+            );
+        }
+    }
+    let (_, alarm) = TEMPLATE.split_once("MetricName: McpToolsChanged").unwrap();
+    let of = "Dimensions:\n        - Name: agent\n          Value: airbnb\n";
+    assert!(alarm.trim_start().starts_with(of), "{:.200}", alarm);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use agent::data::{Fields, objects};
 use chrono::NaiveTime;
 use chrono_tz::Tz;
 use domain::Message;
-use serde_json::Value;
+use serde_json::{Value, json};
 use words::When;
 
 use super::{DAYS_MAX, Hours, Kind, MINUTES_MAX, Said, too_many};
@@ -13,6 +13,27 @@ use super::{DAYS_MAX, Hours, Kind, MINUTES_MAX, Said, too_many};
 pub(super) fn read(message: &Message) -> Said {
     objects(message).fold(Said::default(), |said, fields| {
         said.then(fields_of(Fields::of(fields)))
+    })
+}
+
+/// The schema of the data, as the card publishes it. Who wants to disconnect says so in words.
+pub(crate) fn schema() -> Value {
+    let day = |which: &str| json!({"type": "string", "format": "date", "description": which});
+    let time = |which: &str| json!({"type": "string", "minLength": 4, "maxLength": 5, "description": which});
+    let asks =
+        "Whether the user is free, what is on, a free time for something, or to disconnect the calendar";
+    json!({
+        "type": "object",
+        "properties": {
+            "ask": {"type": "string", "enum": ["free", "events", "slot"], "description": asks},
+            "from": day("The first day"),
+            "to": day("The last day; as from where there is none"),
+            "fromTime": time("From then on each day, such as 14:30"),
+            "toTime": time("Until then on each day, such as 16:00"),
+            "minutes": {"type": "integer", "minimum": 5, "maximum": MINUTES_MAX, "description": "How long a free time is to be"},
+            "timeZone": {"type": "string", "minLength": 1, "maxLength": 64, "description": "Whose clock it is by, such as Europe/Oslo"},
+        },
+        "additionalProperties": false,
     })
 }
 

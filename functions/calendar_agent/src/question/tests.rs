@@ -226,6 +226,30 @@ fn another_clock_may_be_named() {
 }
 
 #[test]
+fn what_the_card_publishes_is_read_field_by_field() {
+    let read = |data: serde_json::Value| reading().read(&[&message(vec![Part::data(data)])]);
+    let good = json!({
+        "ask": "slot", "from": "2026-12-04", "to": "2026-12-05", "fromTime": "09:00", "toTime": "17:00", "minutes": 30,
+        "timeZone": "America/Chicago",
+    });
+    let schema = schema();
+    let named: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(named, good.as_object().unwrap().keys().collect::<Vec<_>>());
+    let wanted = read(good.clone()).unwrap();
+    assert_eq!(told(&wanted), "Slot 12-04..12-05 (2) 09:00-17:00 30");
+    assert_eq!(wanted.zone, Some(Tz::America__Chicago));
+    for name in named {
+        let mut wrong = good.clone();
+        wrong[name] = json!(true);
+        let asked = read(wrong).unwrap_err();
+        assert!(
+            asked.contains(&format!("`{name}`")) && asked.ends_with('?'),
+            "{name}: {asked}"
+        );
+    }
+}
+
+#[test]
 fn data_come_before_words_and_wrong_data_are_asked_about() {
     let read = |data: serde_json::Value, text: &str| {
         let message = message(vec![Part::data(data), Part::text(text)]);

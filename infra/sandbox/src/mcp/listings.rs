@@ -1,6 +1,7 @@
 //! Three hundred places to stay, ten in each of thirty places, made from their numbers: the same at every look.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -71,6 +72,17 @@ const HAS: [(&str, &str); 6] = [
     ("Services", "Pets allowed"),
 ];
 
+/// The places, looked up once: each search goes through all listings.
+fn places() -> &'static [Option<&'static Place>] {
+    static FOUND: OnceLock<Vec<Option<&'static Place>>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let found = PLACES
+            .iter()
+            .map(|city| gazetteer::search(city, None).into_iter().next());
+        found.collect()
+    })
+}
+
 struct Listing {
     number: u64,
     place: &'static Place,
@@ -95,8 +107,7 @@ fn mixed(number: u64, salt: u64) -> u64 {
 impl Listing {
     fn of(number: u64) -> Option<Self> {
         let index = number.checked_sub(FIRST)?;
-        let city = PLACES.get(usize::try_from(index / EACH).ok()?)?;
-        let place = gazetteer::search(city, None).into_iter().next()?;
+        let place = (*places().get(usize::try_from(index / EACH).ok()?)?)?;
         let (kind, word) = pick(&KINDS, number, 1)?;
         let (look, near) = (pick(&LOOKS, number, 2)?, pick(&NEAR, number, 3)?);
         Some(Self {

@@ -54,20 +54,20 @@ pub(super) enum Server {
 }
 
 impl Session {
-    /// Connects by what is known of the server, and gives what is known then.
+    /// Connects by what is known of the server, and gives what is known then. Whatever is done ends at the deadline.
     ///
     /// # Errors
     /// [`McpError`].
     pub(super) async fn open(
         outbound: &Outbound,
-        (url, limits): (&Url, EventLimits),
+        (url, (limits, deadline)): (&Url, (EventLimits, Instant)),
         known: Option<Server>,
     ) -> Result<(Self, Option<Server>), McpError> {
         let (held, gone) = mpsc::channel(1);
         let wire = Wire {
             outbound: outbound.clone(),
             limits,
-            until: Instant::now() + limits.whole,
+            until: deadline,
             fault: Arc::default(),
             changed: Arc::default(),
             _held: held,

@@ -82,8 +82,9 @@ impl Wire {
         let session = header(SESSION).map(str::to_owned);
         let kind = header(CONTENT_TYPE).unwrap_or_default().to_owned();
         let answer = if status.is_success() && is_event_stream(&kind) {
-            self.last_event(EventStream::of(response, started, self.limits))
-                .await?
+            let events = EventStream::of(response, started, self.limits);
+            let last = timeout_at(self.until, self.last_event(events)).await;
+            last.map_err(|_| CallError::Timeout)??
         } else {
             let body = timeout_at(self.until, read(response, self.limits.bytes)).await;
             let body = body.map_err(|_| CallError::Timeout)??;

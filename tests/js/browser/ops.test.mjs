@@ -16,6 +16,9 @@ test('an operator has an agent looked at, switches it off and on', async (t) => 
   await page.getByRole('link', { name: 'Operations' }).click();
   const horizon = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: /Horizon/ }) });
   await horizon.getByText('Healthy', { exact: true }).waitFor();
+  await horizon.getByText('Card', { exact: true }).click();
+  await horizon.getByText(/^http.*\/\.well-known\/agent-card\.json$/).waitFor();
+  await horizon.getByText(/^Registered/).waitFor();
   await horizon.getByRole('button', { name: /Check now/ }).click();
   await horizon.getByRole('button', { name: /Disable/ }).click();
   await horizon.getByText('Disabled').waitFor();

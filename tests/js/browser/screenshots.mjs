@@ -72,10 +72,13 @@ try {
   const chat = page.url();
   await begin(page, 'Find a flat in Oslo for two from Friday to Sunday', 'Completed');
   await page.locator('.preview table').waitFor();
+  await at(page).card.getByRole('link').first().click();
+  await page.locator('.panel table').waitFor();
+  await drawn(page);
   await page.locator('.log').evaluate((log) => log.scrollTo(0, 0));
   await page.locator('.to-end').waitFor();
   // As a whole it has too many words for a picture.
-  await page.setViewportSize({ width: 1000, height: 620 });
+  await page.setViewportSize({ width: 1100, height: 620 });
   await shoot(page, 'stays');
   await page.setViewportSize(wide.viewport);
   await page.goto(`${base}/`);

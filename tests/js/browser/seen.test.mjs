@@ -121,6 +121,44 @@ test('files of an answer are there to be kept, and pictures are seen, by what th
   check();
 });
 
+test('a change of state is said once to those who hear the page, also where two tasks say the same', async (t) => {
+  const { page, badge, check } = await visit(t);
+  await page.locator('p.unseen[role=status]').waitFor({ state: 'attached' });
+  await page.evaluate(() => {
+    window.heard = [];
+    const region = document.querySelector('p.unseen[role=status]');
+    new MutationObserver((changes) => changes.forEach(({ addedNodes }) => addedNodes.forEach((node) => window.heard.push(node.textContent)))).observe(region, { childList: true, subtree: true });
+  });
+  for (const [number, place] of ['Oslo', 'Bergen'].entries()) {
+    await ask(page, `Will it rain in ${place} tomorrow?`);
+    await badge.nth(number).getByText('Completed').waitFor();
+    await page.waitForFunction((least) => window.heard.filter((text) => /Completed/.test(text)).length >= least, number + 1);
+  }
+  await page.waitForTimeout(500);
+  const heard = await page.evaluate(() => window.heard);
+  assert.equal(heard.filter((text) => /Completed/.test(text)).length, 2, heard.join('\n'));
+  check();
+});
+
+test('a text of more than 64 KB is folded until somebody wants all of it', async (t) => {
+  const { page, context, answer, badge, check } = await visit(t);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+  await context.route(/\/messages\?/, async (route) => {
+    const response = await route.fetch();
+    const read = await response.json();
+    const long = `${'words and more words\n\n'.repeat(4000)}the very end`;
+    for (const { role, parts } of read.messages) if (role === 'assistant') for (const part of parts) if (part.type === 'text') part.text = long;
+    await route.fulfill({ response, json: read });
+  });
+  await page.reload();
+  await answer.getByText('This text is long. Only the beginning is shown.').waitFor();
+  assert.equal(await answer.getByText('the very end').count(), 0);
+  await answer.getByRole('button', { name: 'Show all' }).click();
+  await answer.getByText('the very end').waitFor();
+  check();
+});
+
 test('a long chat is read page by page, and what one reads stays where it is', async (t) => {
   const { page, log, mine, check } = await visit(t);
   const said = 65;

@@ -164,6 +164,8 @@ export const words = {
   switchOff: 'Disable',
   switchOn: 'Enable',
   lookAgain: 'Check now',
+  card: 'Card',
+  registered: 'Registered',
   lookedAt: 'checked',
   ownAgent: 'your tenant',
   platformsAgent: 'platform',

@@ -85,7 +85,7 @@ export class Session {
       onData: (part) => {
         if (part.type === 'data-progress') this.#set({ progress: part.data.text });
         if (part.type === 'data-task') {
-          cards.learn(part.data);
+          cards.follow(part.data);
           live.tell({ type: 'card', card: part.data });
         }
       },

@@ -5,6 +5,8 @@ import { Card, isActive, isOver, waitsForUser } from '../model.ts';
 
 const known = new Map<string, Card>();
 const listeners = new Set<(card: Card) => void>();
+/** Told of what this tab's own stream brings. */
+const followers = new Set<(card: Card) => void>();
 /** Told of every change, also of what is no news. */
 const watchers = new Set<() => void>();
 let waiting = 0;
@@ -21,7 +23,7 @@ function note(card: Card): void {
 const isNewer = (card: Card, than: Card): boolean => (card.updatedAt ?? '') > (than.updatedAt ?? '');
 
 export const cards = {
-  /** Takes note of a card; tells of it only where it is news about a task that was known. */
+  /** Takes note of a card that somebody shows already. */
   learn(card: Card): void {
     const before = known.get(card.taskId);
     if (before && !isNewer(card, before)) return;
@@ -34,6 +36,22 @@ export const cards = {
     note(card);
     for (const listener of listeners) listener(card);
     return true;
+  },
+  /** The same of a stream that is being followed: whoever says what changes hears of it. */
+  follow(card: Card): void {
+    const before = known.get(card.taskId);
+    if (before && !isNewer(card, before)) return;
+    note(card);
+    for (const follower of followers) follower(card);
+  },
+  /** Hears each change that is news, wherever it came from. */
+  hear(listener: (card: Card) => void): () => void {
+    listeners.add(listener);
+    followers.add(listener);
+    return () => {
+      listeners.delete(listener);
+      followers.delete(listener);
+    };
   },
   listen(listener: (card: Card) => void): () => void {
     listeners.add(listener);

@@ -5,9 +5,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { z } from 'zod';
 import { ApiError, get, send } from '../api.ts';
+import { SafeLink } from '../markdown/markdown.tsx';
 import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { queries } from '../queries.ts';
+import { isLink } from '../result/shape.ts';
 import { Badge } from '../task/badge.tsx';
 import { count, dateOnly, daysSince, purposeOf, stateOfOthers, stuckFor, wholeTime, words } from '../words.ts';
 
@@ -23,6 +25,7 @@ const Agent = z.looseObject({
   isEnabled: z.boolean().nullish(),
   isWell: z.boolean().nullish(),
   checkedAt: text,
+  registeredAt: text,
   reason: text,
 });
 type Agent = z.infer<typeof Agent>;
@@ -74,6 +77,13 @@ function Row({ agent }: { agent: Agent }) {
         <p className="soft">{agent.types.join(', ')}{agent.version ? ` · ${agent.version}` : ''} · {agent.isOwn ? words.ownAgent : words.platformsAgent}{agent.checkedAt ? <> · {words.lookedAt} <Time at={agent.checkedAt} /></> : null}</p>
         {agent.reason ? <p className="problem">{agent.reason}</p> : null}
         {problem ? <p className="problem" role="alert">{problem}</p> : null}
+        {agent.cardUrl ? (
+          <details className="told">
+            <summary>{words.card}</summary>
+            <p className="where">{isLink(agent.cardUrl) ? <SafeLink href={agent.cardUrl} /> : <code>{agent.cardUrl}</code>}</p>
+            {agent.registeredAt ? <p className="soft">{words.registered} <time dateTime={agent.registeredAt}>{wholeTime(agent.registeredAt)}</time></p> : null}
+          </details>
+        ) : null}
       </div>
       {agent.isOwn ? (
         <div className="account-ask">

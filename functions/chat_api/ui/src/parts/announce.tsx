@@ -5,14 +5,16 @@ import { cards } from '../live/cards.ts';
 import { stateOf, words } from '../words.ts';
 
 export function Announcer() {
-  const [said, say] = useState('');
+  const [said, say] = useState({ text: '', number: 0 });
   useEffect(() => {
     const told = new Map<string, string>();
-    return cards.listen((card) => {
+    return cards.hear((card) => {
       if (told.get(card.taskId) === card.state) return;
       told.set(card.taskId, card.state);
-      say(`${card.agentName || card.agentType || card.title || words.task}: ${stateOf(card.state)}`);
+      const text = `${card.agentName || card.agentType || card.title || words.task}: ${stateOf(card.state)}`;
+      say(({ number }) => ({ text, number: number + 1 }));
     });
   }, []);
-  return <p className="unseen" role="status">{said}</p>;
+  // Two tasks may say the same: what is another element is read anew.
+  return <p className="unseen" role="status"><span key={said.number}>{said.text}</span></p>;
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ask, at, enter, shared } from './harness.mjs';
+import { ask, at, enter, faults, shared } from './harness.mjs';
 
 const all = shared();
 
@@ -57,6 +57,27 @@ test('signing out everywhere ends the session of every browser', async (t) => {
   assert.equal(await there.page.getByText('Signed in as').count(), 0);
   here.check();
   there.check();
+});
+
+test('where one has to sign in, the way in can be read at every width', async (t) => {
+  const { page, check } = await all.visit(t);
+  const session = await page.evaluate(async () => (await fetch('api/session')).json());
+  await page.route('**/api/session', (route) => route.fulfill({ json: { ...session, signInRequired: true } }));
+  await page.reload();
+  const way = page.getByRole('link', { name: 'Sign in' });
+  for (const width of [1280, 700, 390, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    await way.waitFor();
+    const [button, words] = await Promise.all([way.boundingBox(), page.getByText('Sign in to continue.').boundingBox()]);
+    assert(button.width > 200 && button.height < 60, `${width}: the button has ${JSON.stringify(button)}`);
+    assert(words.height < 80, `${width}: the words have ${JSON.stringify(words)}`);
+    assert(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `it scrolls sideways at ${width}`);
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      assert.deepEqual(await faults(page), [], `${width}, ${colorScheme}`);
+    }
+  }
+  check();
 });
 
 test('a sign-in in its last hour is renewed without a question, once', async (t) => {

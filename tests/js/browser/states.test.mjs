@@ -60,6 +60,7 @@ test('every state, in both schemes and all widths', { timeout: 280_000 }, async 
       await own.route(/\/api\/connections/, (route) => route.fulfill({ json: { connections: [connection], unasked: [] } }));
       await own.reload();
       await own.getByText('See your orders').waitFor();
+      await own.getByRole('heading', { name: 'Your Switchyard account · ada' }).waitFor();
       // A scope that has words of ours is shown by these alone.
       assert.equal(await own.getByText('orders:read').count(), 0);
       await own.unroute(/\/api\/connections/);

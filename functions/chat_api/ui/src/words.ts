@@ -204,6 +204,7 @@ export const words = {
   unknownAge: 'Unknown: older than this record',
 
   noAccounts: 'No connected accounts. An agent that needs one will ask for it in the chat.',
+  ownAccount: (product: string) => `Your ${product} account`,
   disconnect: 'Disconnect',
   disconnectAsk: 'Disconnect this account? Agents that need it will ask again.',
   keep: 'Keep it',

@@ -1,12 +1,15 @@
 // Where the user is connected, what that allows, and the way out of it.
 
 import { useState } from 'react';
-import { send } from '../api.ts';
+import { product, send } from '../api.ts';
 import type { Connection } from '../model.ts';
 import { Failed, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { keys, queries, useConnections } from '../queries.ts';
 import { words } from '../words.ts';
+
+/** The id of our own authorization server among the providers. */
+const OWN = 'idp';
 
 /** What the connection allows, in our words; a scope that has none is named as it is. */
 function Allows({ of }: { of: Connection }) {
@@ -23,7 +26,8 @@ function Allows({ of }: { of: Connection }) {
 function Account({ connection }: { connection: Connection }) {
   const [asks, ask] = useState(false);
   const [problem, setProblem] = useState('');
-  const name = [connection.provider, connection.account, connection.agent].filter(Boolean).join(' · ');
+  const provider = connection.provider === OWN ? words.ownAccount(product) : connection.provider;
+  const name = [provider, connection.account, connection.agent].filter(Boolean).join(' · ');
   const disconnect = async () => {
     try {
       await send('DELETE', `connections/${encodeURIComponent(connection.id)}`);

@@ -93,6 +93,12 @@ export function Panel({ id, chat, close }: { id: string; chat: string | null; cl
   const { data, error, isPending, refetch } = useTask(id);
   return (
     <aside className="panel" data-beside={chat === null ? undefined : 'card'} aria-label={words.task}>
+      {data ? null : (
+        <header className="panel-top">
+          <h2>{words.task}</h2>
+          <Link className="icon-button" href={close} aria-label={words.close}><Close /></Link>
+        </header>
+      )}
       {isPending ? <Loading /> : null}
       {error instanceof ApiError && error.status === 404 ? <Gone /> : null}
       {error && !(error instanceof ApiError && error.status === 404) ? <Failed error={error} retry={() => void refetch()} /> : null}

@@ -481,12 +481,18 @@ known() {
     --expression-attribute-values "{\":active\":{\"S\":\"active\"},\":none\":{\"M\":{}},\":prefix\":{\"S\":\"$prefix\"}}"
 }
 
-# Says how a tenant stands that the tables know.
+# Says how a tenant stands that the tables know. What was shared by links is not shared again after a suspension (`sharing`: as
+# `store::Tenants` has it).
 stands() { # status
+  local set='SET #status = :status' names='{"#status":"status"}' values='{}'
+  if [ "$1" = suspended ]; then
+    set+=', #sharing = if_not_exists(#sharing, :zero) + :one'
+    names='{"#status":"status","#sharing":"sharing"}' values='{":zero":{"N":"0"},":one":{"N":"1"}}'
+  fi
+  values=$(jq --compact-output --arg status "$1" '. + {":status": {S: $status}, ":removed": {S: "removed"}}' <<<"$values")
   aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
-    --update-expression 'SET #status = :status' --condition-expression 'attribute_exists(pk) AND #status <> :removed' \
-    --expression-attribute-names '{"#status":"status"}' \
-    --expression-attribute-values "{\":status\":{\"S\":\"$1\"},\":removed\":{\"S\":\"removed\"}}"
+    --update-expression "$set" --condition-expression 'attribute_exists(pk) AND #status <> :removed' \
+    --expression-attribute-names "$names" --expression-attribute-values "$values"
 }
 hold() { # status tenant stage
   tenant=$2 stage=$3 platform=switchyard
@@ -512,6 +518,12 @@ settings() {
       values=$(jq --compact-output --arg key "$key" --arg value "$value" '.[":" + $key] = {S: $value}' <<<"$values")
     else
       removes+="${removes:+, }#settings.#$key"
+    fi
+    # What was shared before is not shared again once it is on again.
+    if [ "$key" = share ]; then
+      sets+="${sets:+, }#sharing = if_not_exists(#sharing, :zero) + :one"
+      names=$(jq --compact-output '.["#sharing"] = "sharing"' <<<"$names")
+      values=$(jq --compact-output '. + {":zero": {N: "0"}, ":one": {N: "1"}}' <<<"$values")
     fi
   done
   aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \

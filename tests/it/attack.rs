@@ -146,7 +146,8 @@ impl Row {
 
     /// True where the attack needs days to pass: what waits for its user is not what it was then.
     fn takes_days(&self, attack: Attack) -> bool {
-        attack == Attack::Expired && matches!(self.function, "idp" | "oauth_callback" | "webhook_receiver")
+        let lasts = matches!(self.function, "idp" | "oauth_callback" | "webhook_receiver");
+        attack == Attack::Expired && (lasts || self.route == "/share/{token}")
     }
 
     /// True where the attack needs seconds to pass: a report goes on by itself then.

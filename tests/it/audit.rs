@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use auth::SigningKey;
-use domain::{Clock, ExposeSecret, SecretString, Timestamp};
+use domain::{Clock, ExposeSecret, SecretString, SettingChange, Tenant, Timestamp};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use local::Options;
 use reqwest::{Method, StatusCode};
@@ -92,7 +92,7 @@ impl Heard {
             assert!(told("audit.actor").starts_with(actor), "{step}: {event:#?}");
             assert!(told("audit.object").contains(object), "{step}: {event:#?}");
             assert_eq!(told("audit.result"), *result, "{step}: {event:#?}");
-            if ["idp.", "chat.", "ops.", "admin."]
+            if ["idp.", "chat.", "ops.", "admin.", "share."]
                 .iter()
                 .any(|of| action.starts_with(of))
             {
@@ -164,6 +164,7 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
     people(&local, &mut heard).await;
     admins(&local, &mut heard).await;
     taken_over(&local, &mut heard).await;
+    shared(&local, &mut heard).await;
     ended_elsewhere(&local, &mut heard).await;
     consents(&local, &mut heard).await;
     operators(&local, &mut heard).await;
@@ -362,6 +363,43 @@ async fn taken_over(local: &Local, heard: &mut Heard) {
     heard
         .step("a takeover", &[("chat.take_over", "person-", "guest-", "done")])
         .await;
+}
+
+/// Somebody shares what a task of theirs brought, ends that, and shares it until its chat is deleted.
+async fn shared(local: &Local, heard: &mut Heard) {
+    let on = [SettingChange::parse("share", Some("on")).expect("a setting")];
+    let acme = Tenant::parse("acme").expect("a tenant");
+    let set = local.system.store().tenants().set(&acme, &on).await;
+    assert!(set.expect("settings"));
+    local.clock.advance(store::SETTINGS_TTL);
+    let olga = sign_in(local, &mut Browser::default(), "olga").await;
+    let task = olga
+        .chat("rain", "m1", "Will it rain in Oslo tomorrow?")
+        .await
+        .task_id();
+    olga.until(&task, &["completed"]).await;
+    heard.step("another sign-in", &[]).await;
+    let path = format!("/api/tasks/{task}/share");
+    for is_chats in [false, true] {
+        let made = olga.call(Method::POST, &path, Some(json!({}))).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let link = made.json()["link"].as_str().expect("a link").to_owned();
+        heard
+            .secrets
+            .push(link.rsplit('/').next().expect("a token").to_owned());
+        heard
+            .step("a link", &[("share.make", "person-", &task, "done")])
+            .await;
+        let (what, object) = match is_chats {
+            false => (path.as_str(), task.as_str()),
+            true => ("/api/chats/rain", "chat"),
+        };
+        let ended = olga.call(Method::DELETE, what, None).await;
+        assert_eq!(ended.status, 204, "{ended:?}");
+        heard
+            .step("its end", &[("share.end", "person-", object, "done")])
+            .await;
+    }
 }
 
 /// Another issuer says that somebody has signed out there.

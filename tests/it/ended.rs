@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use domain::{Owner, Tenant};
+use domain::{Owner, SettingChange, Tenant};
 use idp::NewUser;
 use local::Options;
 use reqwest::{Method, StatusCode};
@@ -63,6 +63,8 @@ struct Somebody {
     /// The consent that a task of theirs waits for, and the answer to another that is on its way back.
     link: String,
     back: String,
+    /// What whoever has it reads of a task of theirs.
+    shared: String,
     code: String,
     refresh: String,
     at_horizon: String,
@@ -91,6 +93,10 @@ impl World {
             })
             .collect();
         oauth::register(local.system.store(), "acme", &[client], &users).await;
+        let on = [SettingChange::parse("share", Some("on")).expect("a setting")];
+        let set = local.system.store().tenants().set(&Self::tenant(), &on).await;
+        assert!(set.expect("settings"));
+        local.clock.advance(store::SETTINGS_TTL);
         Self {
             local,
             base,
@@ -200,6 +206,15 @@ impl World {
         browser.stop_at = None;
         assert!(back.url.path().ends_with("/callback"), "{back:?}");
 
+        let rain = user
+            .chat("rain", "m1", "Will it rain in Oslo tomorrow?")
+            .await
+            .task_id();
+        user.until(&rain, &["completed"]).await;
+        let path = format!("/api/tasks/{rain}/share");
+        let made = user.call(Method::POST, &path, Some(json!({}))).await;
+        assert_eq!(made.status, 201, "{made:?}");
+
         let mut tokens = Vec::new();
         for resource in [&self.horizon, &self.host] {
             let code = self.code(&mut browser, resource, &login).await;
@@ -216,6 +231,7 @@ impl World {
             task,
             link,
             back: back.url.into(),
+            shared: text(&made.json(), "link"),
             code,
             refresh: text(&tokens[0], "refresh_token"),
             at_horizon: text(&tokens[0], "access_token"),
@@ -288,6 +304,8 @@ impl Somebody {
             get(format!("/api/tasks/{task}"), 200),
             get(format!("/api/tasks/{task}/events"), 200),
             get("/api/models".to_owned(), 200),
+            get(format!("/api/tasks/{task}/share"), 200),
+            get("/api/shares".to_owned(), 200),
             get("/api/connections".to_owned(), 200),
             get("/api/ops/agents".to_owned(), 200),
             get("/api/ops/tasks".to_owned(), 200),
@@ -306,6 +324,12 @@ impl Somebody {
             request = request.json(body);
         }
         request.send().await.expect("an answer").status().as_u16()
+    }
+
+    /// How the link to what they share is answered, which asks nobody who they are.
+    async fn reads(&self) -> u16 {
+        let answer = tests::user::http().get(&self.shared).send().await;
+        answer.expect("an answer").status().as_u16()
     }
 
     /// How the link of the consent is answered in this browser, and where it leads.
@@ -331,6 +355,7 @@ async fn is_in(world: &World, (end, of): (End, &Somebody)) -> JoinHandle<()> {
             way.1
         );
     }
+    assert_eq!(of.reads().await, 200, "{end:?}");
     let (status, place) = of.follows().await;
     assert!(
         status == 302 && !place.contains("prompt=consent"),
@@ -394,6 +419,8 @@ async fn whoever_has_left_or_was_shut_out_has_nothing_by_any_way_in() {
         let way = (Method::GET, "/api/chats".to_owned(), None, 0);
         let wanted = if *end == End::Suspended { 200 } else { 401 };
         assert_eq!(of.asks(&world.base, &way).await, wanted, "{end:?}, resumed");
+        // What was shared before the suspension is not.
+        assert_eq!(of.reads().await, 404, "{end:?}, resumed");
     }
     world.local.clock.advance(TOKENS_LIFE);
     for (end, of) in &everybody {
@@ -415,6 +442,12 @@ async fn is_over(world: &World, end: End, of: &mut Somebody) {
             way.1
         );
     }
+    let is_read = match end {
+        End::SignedOut => 200,
+        End::Suspended => 403,
+        End::Removed | End::Changed | End::Everywhere => 404,
+    };
+    assert_eq!(of.reads().await, is_read, "{end:?}: what they shared");
 
     // Consent: the link is a stranger's, who is told that its starter is on their way; and the answer that comes back grants nothing.
     let strangers = if shut { 403 } else { 409 };

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use auth::{ConsentSecrets, GrantSecrets, Sealer};
 use consent::{ConsentStore, Stage};
-use domain::{Clock, ExposeSecret, GrantKey, Tenant};
+use domain::{Clock, ExposeSecret, GrantKey, SettingChange, Tenant};
 use local::{Data, Signer};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -291,6 +291,48 @@ impl Run {
             self.secrets.add(what, &secret);
         }
         self.secrets.add("a client's secret", sandbox::google::CLIENT.1);
+    }
+
+    /// Somebody who has signed in shares a task twice; the links are read, also one that has ended.
+    async fn shares(&mut self) {
+        let on = [SettingChange::parse("share", Some("on")).expect("a setting")];
+        let tenants = self.local.system.store().clone();
+        assert!(tenants.tenants().set(&self.tenant, &on).await.expect("settings"));
+        self.local.clock.advance(store::SETTINGS_TTL);
+        let mut browser = Browser::default();
+        let start = format!("{}/signin", self.place("base"));
+        let login = self.local.login(self.tenant.name(), 1).clone();
+        oauth::agree(&mut browser, &start, &login).await;
+        self.see(&browser, "");
+        let user = User::new(self.place("base"));
+        let cookie = format!("switchyard_{}", self.tenant.prefix());
+        let (name, value) = browser
+            .cookies()
+            .find(|(name, _)| *name == cookie)
+            .expect("a session");
+        user.resume(&format!("{name}={value}"));
+        let prompt = format!("Will it rain in Oslo tomorrow? {PROMPT}");
+        let task = user.chat("shared", "m1", &prompt).await.task_id();
+        user.until(&task, &["completed"]).await;
+        for _ in 0..2 {
+            let path = format!("/api/tasks/{task}/share");
+            let made = user.call(Method::POST, &path, Some(json!({}))).await;
+            assert_eq!(made.status, 201, "{made:?}");
+            let link = made.json()["link"].as_str().expect("a link").to_owned();
+            self.secrets
+                .add("a link's token", link.rsplit('/').next().expect("a token"));
+            let read = tests::user::http().get(&link).send().await.expect("an answer");
+            assert_eq!(read.status(), 200);
+            self.answers.push(read.text().await.expect("a page"));
+            let told = user.get(&path).await;
+            self.heard(told);
+        }
+        for token in self.secrets.of("a link's token") {
+            let wrong = format!("{}/share/{token}x", self.place("base"));
+            let read = tests::user::http().get(&wrong).send().await.expect("an answer");
+            assert_eq!(read.status(), 404);
+            self.answers.push(read.text().await.expect("a page"));
+        }
     }
 
     /// A client of ours takes every way there is, and some that there are not.
@@ -606,6 +648,7 @@ async fn walked(folder: &std::path::Path, tenant: Tenant) -> Run {
         .call(Method::POST, &format!("/api/tasks/{id}/cancel"), Some(json!({})))
         .await;
     assert!(run.heard(canceled).status.is_success());
+    run.shares().await;
     run.client().await;
     run.strangers().await;
     run.local.advance(Duration::from_secs(60)).await;

@@ -230,6 +230,9 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
             (Method::GET, format!("{base}/api/tasks/{id}/events"), None),
             (Method::GET, format!("{base}/api/tasks/{id}/files/{id}"), None),
             (Method::POST, format!("{base}/api/tasks/{id}/cancel"), None),
+            (Method::POST, format!("{base}/api/tasks/{id}/share"), None),
+            (Method::GET, format!("{base}/api/tasks/{id}/share"), None),
+            (Method::DELETE, format!("{base}/api/tasks/{id}/share"), None),
             (Method::GET, format!("{base}/api/tasks?contextId={id}"), None),
             (Method::GET, format!("{base}/api/chats/{id}/messages"), None),
             (

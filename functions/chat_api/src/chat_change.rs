@@ -9,11 +9,13 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 use store::Chat;
+use store::audit::Action;
 
 use crate::chats::shown;
 use crate::error::RouteError;
 use crate::guard::{FromHere, MayChange};
 use crate::owned::{MaybeChat, OwnedChat};
+use crate::share::told;
 use crate::state::AppState;
 
 /// Most characters of a title that its user gives.
@@ -38,7 +40,7 @@ pub(crate) async fn rename(
     Ok(Json(shown(&named.ok_or(RouteError::Deleted)?)))
 }
 
-/// What runs in it is called off; its messages are removed. A repeat goes on where the first broke off.
+/// What runs in it is called off; its messages are removed, and no task of it is shared any more. A repeat goes on where the first broke off.
 pub(crate) async fn delete(
     State(room): State<Arc<AppState>>,
     _: FromHere,
@@ -53,6 +55,12 @@ pub(crate) async fn delete(
     // What began while that was done, from another tab perhaps.
     call_off(&room, &chat).await?;
     sessions.tidy_deleted(&room.tenant, chat.place()).await?;
+    let ended = sessions
+        .end_shares_of(&room.tenant, &chat.owner, &chat.context_id)
+        .await?;
+    if ended > 0 {
+        told(&room, Action::ShareEnd, &chat.owner, "chat");
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -7,9 +7,19 @@ use axum::response::{IntoResponse, Response};
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use outbound::CallError;
+use serde::Serialize;
 use serde_json::json;
 use store::StoreError;
 use url::Url;
+
+/// Somebody whose words are not for everybody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Demanding {
+    /// What is agreed to by: the agent's type.
+    pub(crate) id: String,
+    /// Its name.
+    pub(crate) name: String,
+}
 
 /// Why a request is refused.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +44,11 @@ pub(crate) enum RouteError {
     Deleted,
     #[error("{message}")]
     Conflict { code: &'static str, message: String },
+    #[error(
+        "what these said may be yours alone, as they demanded something of you or know your other tasks: name their ids in \"agreed\" \
+         to share it all the same"
+    )]
+    AsksAgain { agents: Vec<Demanding> },
     #[error("the host agent refused the message: {0}")]
     Refused(A2aError),
     #[error("the host agent cannot be asked")]
@@ -127,6 +142,10 @@ impl IntoResponse for RouteError {
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found", &message),
             Self::Deleted => answer(StatusCode::GONE, "chat_deleted", &message),
             Self::Conflict { code, .. } => answer(StatusCode::CONFLICT, code, &message),
+            Self::AsksAgain { agents } => {
+                let body = json!({"error": "agents_ask_again", "message": message, "agents": agents});
+                (StatusCode::CONFLICT, Json(body)).into_response()
+            }
             Self::Refused(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "refused", &message),
             Self::Host(fault) if fault.is_retryable() => {
                 tracing::warn!(

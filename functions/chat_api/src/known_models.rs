@@ -1,9 +1,10 @@
 //! Whom a message can be for, read from the host's card for the tenant's callers: the host, then each agent that it lists.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use a2a::OpenAgents;
 use domain::{AgentType, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
@@ -38,21 +39,40 @@ pub(crate) struct Model {
     pub(crate) input_types: Vec<String>,
 }
 
+/// What the host says of its agents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Whom a message can be for.
+    pub(crate) models: Arc<Vec<Model>>,
+    /// Who demands nothing of whom they answer.
+    pub(crate) open: Arc<OpenAgents>,
+}
+
+impl Known {
+    /// What a card of the host's for the tenant's callers says.
+    pub(crate) fn of(card: &Value) -> Self {
+        Self {
+            models: Arc::new(of(card)),
+            open: Arc::new(OpenAgents::of(card)),
+        }
+    }
+}
+
 /// What the host said last.
 #[derive(Default)]
-pub(crate) struct LastModels(Mutex<Option<(Timestamp, Vec<Model>)>>);
+pub(crate) struct LastModels(Mutex<Option<(Timestamp, Known)>>);
 
 impl LastModels {
     /// What is still good of it.
-    pub(crate) fn known(&self, now: Timestamp) -> Option<Vec<Model>> {
+    pub(crate) fn known(&self, now: Timestamp) -> Option<Known> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, models) = known.as_ref().filter(|(read, _)| now < read.after(KEPT))?;
-        Some(models.clone())
+        let (_, known) = known.as_ref().filter(|(read, _)| now < read.after(KEPT))?;
+        Some(known.clone())
     }
 
     /// Keeps what was read.
-    pub(crate) fn keep(&self, models: &[Model], now: Timestamp) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, models.to_vec()));
+    pub(crate) fn keep(&self, known: &Known, now: Timestamp) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, known.clone()));
     }
 }
 
@@ -254,8 +274,11 @@ mod tests {
     fn what_was_read_is_good_for_a_while() {
         let (last, now) = (LastModels::default(), Timestamp::from_millis(0));
         assert_eq!(last.known(now), None);
-        last.keep(&of(&card()), now);
-        assert_eq!(last.known(now.after(KEPT / 2)).map(|known| known.len()), Some(3));
+        last.keep(&Known::of(&card()), now);
+        assert_eq!(
+            last.known(now.after(KEPT / 2)).map(|known| known.models.len()),
+            Some(3)
+        );
         assert_eq!(last.known(now.after(KEPT)), None);
     }
 }

@@ -49,6 +49,9 @@ mod seat;
 mod serving;
 mod session;
 mod settings;
+mod share;
+mod share_sources;
+mod shared_page;
 mod shown_draft;
 mod state;
 mod stop;
@@ -131,6 +134,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             "the page, at what a tenant's operators look after",
             page::page,
         )
+        .get(
+            "/share/{token}",
+            "a task that somebody shares by this link, as text, for whoever has it",
+            shared_page::page,
+        )
         .get("/assets/{file}", "a file of the page", page::asset)
         .get(
             "/worker.js",
@@ -212,6 +220,22 @@ fn served() -> Routes<Arc<state::AppState>> {
             "gives back a file among a task's results",
             kept_files::of_task,
         )
+        .post(
+            "/api/tasks/{id}/share",
+            "shares a finished task by a link",
+            share::make,
+        )
+        .get(
+            "/api/tasks/{id}/share",
+            "tells whether a task is shared, and until when",
+            share::show,
+        )
+        .delete(
+            "/api/tasks/{id}/share",
+            "ends what is shared of a task",
+            share::end,
+        )
+        .get("/api/shares", "lists what the user has shared", share::list)
         .get("/api/tasks/{id}/events", "streams a task's log", events::events)
         .post(
             "/api/tasks/{id}/{action}",

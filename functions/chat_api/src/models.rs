@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use a2a::OpenAgents;
 use axum::Json;
 use axum::extract::State;
 use domain::Owner;
 use serde_json::{Value, json};
 
 use crate::error::RouteError;
-use crate::known_models::{self, Model};
+use crate::known_models::{Known, Model};
 use crate::session::Visitor;
 use crate::state::AppState;
 
@@ -22,19 +23,30 @@ pub(crate) async fn models(
 ) -> Result<Json<Value>, RouteError> {
     // Who has begun something may see how a program would ask for it: the host wants a token from everybody.
     let host = visitor.map(|_| room.host.url());
-    Ok(Json(json!({"models": room.models().await?, "host": host})))
+    let models = room.models().await?;
+    Ok(Json(json!({"models": *models, "host": host})))
 }
 
 impl AppState {
-    /// Those that there are, as the host says; it is asked once in a while.
-    pub(crate) async fn models(&self) -> Result<Vec<Model>, RouteError> {
+    /// Those that there are, as the host says.
+    pub(crate) async fn models(&self) -> Result<Arc<Vec<Model>>, RouteError> {
+        Ok(self.said().await?.models)
+    }
+
+    /// The agents that demand nothing of whom they answer, as the host says.
+    pub(crate) async fn open_agents(&self) -> Result<Arc<OpenAgents>, RouteError> {
+        Ok(self.said().await?.open)
+    }
+
+    /// What the host says of its agents; it is asked once in a while.
+    async fn said(&self) -> Result<Known, RouteError> {
         let now = self.clock.now();
         if let Some(known) = self.models.known(now) {
             return Ok(known);
         }
         let looks = Owner::parse(LOOKS);
         let looks = looks.map_err(|error| RouteError::invalid("invalid_owner", &error.to_string()))?;
-        let found = known_models::of(&self.host.card(&looks).await?);
+        let found = Known::of(&self.host.card(&looks).await?);
         self.models.keep(&found, now);
         Ok(found)
     }

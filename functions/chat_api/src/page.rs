@@ -27,7 +27,7 @@ const WORKER_POLICY: &str =
     "default-src 'none'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
 /// What the page calls itself where its tenant has not said.
-const PRODUCT: &str = "Switchyard";
+pub(crate) const PRODUCT: &str = "Switchyard";
 
 /// What the document is served with, wherever it comes from.
 const HEADERS: [(&str, &str); 6] = [

@@ -285,7 +285,8 @@ fn choices(task: &Task) -> Option<Value> {
     Some(listed.iter().filter_map(button).collect())
 }
 
-fn prompt(task: &Task) -> Option<String> {
+/// What the task was asked for, in short.
+pub(crate) fn prompt(task: &Task) -> Option<String> {
     const MAX: usize = 120;
     let said = task.history.iter().find(|message| message.role == Role::User)?;
     // A retry says "try again"; what it is for, the host has noted.

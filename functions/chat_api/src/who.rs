@@ -34,12 +34,19 @@ pub(crate) async fn session(
         Some(session) => question(&room, session).await?,
         None => None,
     };
+    let may_share = room
+        .store
+        .tenants()
+        .sharing(&room.tenant, room.clock.now())
+        .await?
+        .is_some();
     let owner = session.as_ref().map(|session| room.mark(&session.owner));
     let mut told = json!({
         "who": "nobody",
         "owner": owner.unwrap_or_default(),
         "signIn": room.sign_in,
         "signInRequired": room.require_sign_in,
+        "sharing": may_share,
     });
     let more = match session {
         None => json!({}),

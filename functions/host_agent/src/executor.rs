@@ -22,6 +22,7 @@ use crate::meaning;
 use crate::rules::patience::is_over;
 use crate::rules::transcript::DECLINES;
 use crate::rules::{plans, transcript, wording};
+use crate::thinking::flows::open_agents;
 use crate::thinking::thinker::Thinker;
 use crate::waiting::wait;
 
@@ -117,7 +118,9 @@ impl Executor for HostExecutor {
         let (deps, known) = (self.0.deps(), self.0.discover().await?);
         let agents = known.briefs(&deps.tenant, &deps.url);
         let takes = |agent_type: &AgentType| known.input_modes(agent_type, &deps.tenant, &deps.url);
-        Ok(Some(crate::card::extended(card, &agents, takes)))
+        let mut card = crate::card::extended(card, &agents, takes);
+        card.extensions.push(open_agents(deps, &known).await?.extension());
+        Ok(Some(card))
     }
 
     async fn retry(&self, run: &mut Run) -> Result<Vec<EventKind>, ExecuteError> {

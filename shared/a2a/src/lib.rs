@@ -35,6 +35,7 @@ mod drafts;
 mod error;
 mod extensions;
 mod lenient;
+mod open_agents;
 mod params;
 mod plain;
 mod v0_3;
@@ -54,6 +55,7 @@ pub use extensions::{
     CLIENT_TASK_ID, EVERY_EVENT, carrier_extensions, ends_task, event_number, numbered_push,
     wants_every_event,
 };
+pub use open_agents::{OPEN_AGENTS, OpenAgents};
 pub use version::{
     EXTENSIONS_HEADER, EXTENSIONS_HEADER_0_3, VERSION_HEADER, asked_version, extensions, generation,
     generation_of_path, version,

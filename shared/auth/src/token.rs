@@ -15,6 +15,14 @@ pub fn random(prefix: &str, entropy: &dyn Entropy) -> SecretString {
     format!("{prefix}_{}", bits(entropy)).into()
 }
 
+/// The token of a link that people hand on: 128 random bits behind a prefix, `{prefix}_{22 characters}`.
+#[must_use]
+pub fn link(prefix: &str, entropy: &dyn Entropy) -> SecretString {
+    let mut bytes = [0; 16];
+    entropy.fill(&mut bytes);
+    format!("{prefix}_{}", URL_SAFE_NO_PAD.encode(bytes)).into()
+}
+
 /// What is stored of a token: its SHA-256, base64url.
 #[must_use]
 pub fn hash(token: &str) -> String {
@@ -93,6 +101,10 @@ mod tests {
         let (one, two) = (random("sws", &SystemEntropy), random("sws", &SystemEntropy));
         assert!(one.expose_secret().starts_with("sws_"));
         assert_eq!(one.expose_secret().len(), 4 + RANDOM_CHARS);
+        assert_ne!(one.expose_secret(), two.expose_secret());
+        let (one, two) = (link("swl", &SystemEntropy), link("swl", &SystemEntropy));
+        assert!(one.expose_secret().starts_with("swl_"));
+        assert_eq!(one.expose_secret().len(), 4 + 22);
         assert_ne!(one.expose_secret(), two.expose_secret());
     }
 }

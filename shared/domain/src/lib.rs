@@ -76,7 +76,9 @@ pub use plan::{
     UserWord,
 };
 pub use rest::RECORDS;
-pub use setting::{InvalidSetting, SettingChange, TIME_ZONE, default_context, parse_tokens, tokens_per_day};
+pub use setting::{
+    InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens, tokens_per_day,
+};
 pub use state::{InvalidTransition, TaskState};
 pub use tag::{InvalidTag, Tag, TypeScope};
 pub use task::{Event, EventKind, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, WorkNote};
@@ -84,7 +86,8 @@ pub use tenant::Tenant;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 pub use trace::TraceParent;
 pub use turn::{
-    CALL_RESULT_MAX, CallEnd, CallResult, ModelTurn, OPAQUE_MAX, TURN_TEXT_MAX, TokenUsage, TurnCall,
+    CALL_RESULT_MAX, CallEnd, CallResult, ModelTurn, OPAQUE_MAX, TASK_STATUS, TURN_TEXT_MAX, TokenUsage,
+    TurnCall,
 };
 pub use unkept::{RESULTS_MAX, Unkept, excerpt};
 pub use user_context::{InvalidContext, UserContext};

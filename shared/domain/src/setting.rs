@@ -26,6 +26,8 @@ pub enum InvalidSetting {
 const LOCALE: &str = "locale";
 /// The time zone of days and hours where the user's client names none.
 pub const TIME_ZONE: &str = "timeZone";
+/// Whether who has signed in may share a finished task by a link: `on`, or `off` as where it is not set.
+pub const SHARE: &str = "share";
 /// How many tokens of language models the tenant may use in a day (UTC).
 const TOKENS_PER_DAY: &str = "tokens_per_day";
 /// The most that it can be: far more than anybody pays for, and far from where counts end.
@@ -33,7 +35,15 @@ const TOKENS_MAX: u64 = 1_000_000_000_000;
 
 impl SettingChange {
     /// Every setting there is.
-    pub const KEYS: [&'static str; 6] = [LOCALE, TIME_ZONE, TOKENS_PER_DAY, BRAND, ACCENT, ACCENT_DARK];
+    pub const KEYS: [&'static str; 7] = [
+        LOCALE,
+        TIME_ZONE,
+        TOKENS_PER_DAY,
+        BRAND,
+        ACCENT,
+        ACCENT_DARK,
+        SHARE,
+    ];
 
     /// Gives a setting a value; none takes it away.
     ///
@@ -51,6 +61,7 @@ impl SettingChange {
             BRAND => value.map_or(Ok(()), |value| parse_name(value).map(drop)),
             ACCENT => value.map_or(Ok(()), |value| parse_accent(key, value, Scheme::Light).map(drop)),
             ACCENT_DARK => value.map_or(Ok(()), |value| parse_accent(key, value, Scheme::Dark).map(drop)),
+            SHARE => value.map_or(Ok(()), |value| parse_share(value).map(drop)),
             _ => value.map_or(Ok(()), |value| parse_tokens(value).map(drop)),
         };
         read.map_err(InvalidSetting::Value)?;
@@ -80,6 +91,20 @@ impl SettingChange {
 pub fn parse_tokens(text: &str) -> Result<u64, String> {
     let tokens = text.parse().ok().filter(|tokens| *tokens <= TOKENS_MAX);
     tokens.ok_or_else(|| format!("{TOKENS_PER_DAY} is a whole number, 0 to {TOKENS_MAX}"))
+}
+
+fn parse_share(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("{SHARE} is on or off")),
+    }
+}
+
+/// Whether the settings let finished tasks be shared. A value that is none counts as off.
+#[must_use]
+pub fn may_share<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> bool {
+    setting(SHARE).is_some_and(|value| parse_share(value) == Ok(true))
 }
 
 /// How many tokens a day the settings allow, where they say. A value that is none counts as absent.
@@ -113,6 +138,7 @@ mod tests {
             ("brand", "Acme Help"),
             ("accent", "#7a1f5c"),
             ("accentDark", "#f0a5d4"),
+            ("share", "on"),
         ] {
             let change = SettingChange::parse(key, Some(value)).unwrap();
             assert_eq!((change.key(), change.value()), (key, Some(value)));
@@ -121,7 +147,7 @@ mod tests {
         let unknown = SettingChange::parse("timezone", Some("Europe/Oslo")).unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "there is no setting \"timezone\"; there are locale, timeZone, tokens_per_day, brand, accent, accentDark"
+            "there is no setting \"timezone\"; there are locale, timeZone, tokens_per_day, brand, accent, accentDark, share"
         );
         for (key, value) in [
             ("locale", "en_GB"),
@@ -133,12 +159,25 @@ mod tests {
             ("brand", "A\u{202e}B"),
             ("accent", "#ffcc00"),
             ("accentDark", "#7a1f5c"),
+            ("share", "yes"),
         ] {
             let wrong = SettingChange::parse(key, Some(value)).unwrap_err();
             assert!(
                 matches!(wrong, InvalidSetting::Value(_)) && wrong.to_string().contains(key),
                 "{wrong}"
             );
+        }
+    }
+
+    #[test]
+    fn nothing_is_shared_unless_that_is_on() {
+        for (value, expected) in [
+            (None, false),
+            (Some("off"), false),
+            (Some("On"), false),
+            (Some("on"), true),
+        ] {
+            assert_eq!(may_share(|_| value), expected, "{value:?}");
         }
     }
 

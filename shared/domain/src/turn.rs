@@ -15,6 +15,9 @@ pub const CALL_RESULT_MAX: usize = 2_048;
 /// Most bytes of [`ModelTurn::text`]; a longer one is cut.
 pub const TURN_TEXT_MAX: usize = 8_192;
 
+/// The tool by which a model asks how another task of its user's is doing.
+pub const TASK_STATUS: &str = "task_status";
+
 /// Behind a text that was cut.
 const ELLIPSIS: &str = "…";
 
@@ -48,6 +51,13 @@ pub struct ModelTurn {
 }
 
 impl ModelTurn {
+    /// Whether the model was told of other tasks of its user's.
+    #[must_use]
+    pub fn was_told_of_others(&self) -> bool {
+        let mut asked = self.calls.iter().filter(|call| call.name == TASK_STATUS);
+        asked.any(|call| matches!(&call.end, CallEnd::Result(result) if !result.failed))
+    }
+
     /// The same, without what is too large to be kept.
     #[must_use]
     pub fn bounded(self) -> Self {

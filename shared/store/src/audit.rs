@@ -48,6 +48,10 @@ actions! {
     ChatBackchannelLogout = "chat.backchannel_logout",
     /// Somebody who has signed in took over a guest's work.
     ChatTakeOver = "chat.take_over",
+    /// Somebody shared a finished task by a link.
+    ShareMake = "share.make",
+    /// Somebody ended a share of theirs.
+    ShareEnd = "share.end",
     /// Somebody signed in at the authorization server, or did not succeed.
     IdpSignIn = "idp.sign_in",
     /// Somebody signed out at the authorization server.

@@ -69,7 +69,7 @@ pub use purge::{Purge, PurgeError, Purged};
 pub use schema::Tables;
 pub use sessions::{
     Added, Adopted, Chat, Conversation, GuestBefore, KnownPerson, LiveSession, Opened, Person, Profile,
-    Session, Sessions, SignedIn, StoredMessage, Verdict, person_id,
+    SHARES_MAX, Session, Sessions, Share, SharedAgent, SignedIn, StoredMessage, Verdict, person_id,
 };
 pub use tasks::{
     AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,

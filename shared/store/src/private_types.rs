@@ -41,6 +41,21 @@ impl PrivateTypes<'_> {
             .map(drop)
     }
 
+    /// Which of these have; one call for a hundred of them.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn among(&self, tenant: &Tenant, types: &[AgentType]) -> Result<Vec<AgentType>, StoreError> {
+        let keys: Vec<Key> = types.iter().map(|one| key(tenant, one)).collect();
+        let table = &self.store.tables().tasks;
+        let found = self.store.items(table, &keys).await?;
+        let has = types
+            .iter()
+            .zip(&keys)
+            .filter(|(_, key)| found.contains_key(*key));
+        Ok(has.map(|(one, _)| one.clone()).collect())
+    }
+
     /// Whether one has.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod open;
 mod people;
 mod removal;
 mod replaced;
+mod shares;
 
 use domain::{Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ pub use feedback::Verdict;
 pub use live::{LiveSession, SignedIn};
 pub use messages::{Added, Conversation, StoredMessage};
 pub use people::{Adopted, KnownPerson, Profile, person_id};
+pub use shares::{SHARES_MAX, Share, SharedAgent};
 
 /// A browser's session.
 #[derive(Debug, Clone, PartialEq, Eq)]

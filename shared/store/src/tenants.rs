@@ -8,7 +8,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{
-    Brand, Clock, LOGO, SettingChange, Tenant, Timestamp, UserContext, default_context, tokens_per_day,
+    Brand, Clock, LOGO, SHARE, SettingChange, Tenant, Timestamp, UserContext, default_context, may_share,
+    tokens_per_day,
 };
 
 use crate::change::{Change, text};
@@ -26,6 +27,8 @@ const REMEMBERED: usize = 1024;
 pub(crate) const STATUS: &str = "status";
 pub(crate) const PREFIX: &str = "prefix";
 const SETTINGS: &str = "settings";
+/// The attribute with the tenant's epoch of shares: what was shared under an earlier one is shared no more.
+const SHARING: &str = "sharing";
 const MEDIA: &str = "media";
 const BYTES: &str = "bytes";
 const ACTIVE: &str = "active";
@@ -65,6 +68,7 @@ struct Record {
     status: String,
     prefix: String,
     settings: TenantSettings,
+    sharing: u64,
 }
 
 /// What was read of names of late, for every function of the process over one store.
@@ -174,13 +178,18 @@ impl Tenants<'_> {
         self.store.put(self.table(), note, absent).await.map(|_| ())
     }
 
-    /// Lets nobody in any more, or everybody again; false where the tenant is not here.
+    /// Lets nobody in any more, or everybody again; false where the tenant is not here. What was shared by links is shared no more,
+    /// then either.
     ///
     /// # Errors
     /// What the database says.
     pub async fn suspend(&self, tenant: &Tenant, suspended: bool) -> Result<bool, StoreError> {
         let status = if suspended { SUSPENDED } else { ACTIVE };
-        let change = Change::new()
+        let change = match suspended {
+            true => Change::new().add(SHARING, SHARING.to_owned(), 1),
+            false => Change::new(),
+        };
+        let change = change
             .set(STATUS, text(status))
             .when("attribute_exists(#pk)")
             .when(OWN)
@@ -233,6 +242,18 @@ impl Tenants<'_> {
         Brand::of(|key| own?.settings.get(key).map(String::as_str))
     }
 
+    /// The tenant's epoch of shares, where its settings let people share: it is another one after each suspension and each change of
+    /// that setting. As it was read [`SETTINGS_TTL`] ago at the latest; whoever asked for the tenant's standing has read it.
+    ///
+    /// # Errors
+    /// What the database says, where nothing was read of late.
+    pub async fn sharing(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<u64>, StoreError> {
+        let record = self.record(tenant, now).await?;
+        let own = record.filter(|record| record.prefix == tenant.prefix() && record.status == ACTIVE);
+        let may = own.filter(|record| may_share(|key| record.settings.get(key).map(String::as_str)));
+        Ok(may.map(|record| record.sharing))
+    }
+
     /// What is set for the tenant; `None` where it is not known.
     ///
     /// # Errors
@@ -257,7 +278,7 @@ impl Tenants<'_> {
     }
 
     /// Makes these changes for an admin of the tenant; what is set then, and nothing where the tenant is not known. As
-    /// [`Tenants::set`], and names no attribute but the settings: who may write those alone can neither resume a tenant nor make it
+    /// [`Tenants::set`], and names no attribute but the settings and the epoch of shares: who may write those alone can neither resume a tenant nor make it
     /// another incarnation. Whose they are is read before, and what was read there must still be so.
     ///
     /// # Errors
@@ -371,11 +392,20 @@ fn record_of(tenant: &Tenant, item: &Item) -> Record {
         status: text_of(item, STATUS).unwrap_or(ACTIVE).to_owned(),
         prefix: text_of(item, PREFIX).unwrap_or(tenant.name()).to_owned(),
         settings: settings_of(item),
+        sharing: item
+            .get(SHARING)
+            .and_then(|epoch| epoch.as_n().ok()?.parse().ok())
+            .unwrap_or_default(),
     }
 }
 
 /// A change with these changes of settings.
 fn with(change: Change, changes: &[SettingChange]) -> Change {
+    // What was shared before the setting was changed is not shared again once it is on again.
+    let change = match changes.iter().any(|each| each.key() == SHARE) {
+        true => change.add(SHARING, SHARING.to_owned(), 1),
+        false => change,
+    };
     changes.iter().fold(change, |change, each| {
         let at = format!("{SETTINGS}.#{}", each.key());
         match each.value() {

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use domain::Tenant;
+use domain::{AgentName, Clock as _, ExposeSecret as _, SystemEntropy, TaskId, Tenant};
 use local::Signer;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use store::User;
+use store::{Person, Share, TaskKey, User};
 
 use super::Cell::{Hidden, Is, Na};
 use super::world::{WITH_FILE, World, session_after_guest, session_of, told};
@@ -29,6 +29,7 @@ const ONE_URL: &str = "a notification's token is good at one URL, the one it was
 const START_PLAN: &str = "start a plan";
 /// The operation of the row that speaks no A2A.
 const PLAIN: &str = "plain";
+const LINKED: &str = "a link is all that is looked at, whoever has it";
 const NO_SCOPE: &str = "a notification's token allows one thing: to tell of its job";
 
 pub(super) fn rows() -> Vec<Row> {
@@ -43,6 +44,7 @@ pub(super) fn rows() -> Vec<Row> {
 pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
     match row.function {
         "registry" => ask_registry(world, row, attack).await,
+        "chat_api" if row.route == "/share/{token}" => ask_shared(world, row, attack).await,
         "chat_api" => ask_chat(world, row, attack).await,
         "gateway" => {
             vec![told(world.request(row.method, &format!("{}{}", world.at("/gateway"), row.route))).await]
@@ -211,6 +213,25 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("GET", "/api/tasks", ""), empty, 200),
         row(("GET", "/api/tasks/{id}", ""), gone, 200),
         row(("GET", "/api/tasks/{id}/events", ""), gone, 200),
+        // The victim is a guest, and is told that guests cannot.
+        row(("POST", "/api/tasks/{id}/share", ""), gone, 409),
+        row(("GET", "/api/tasks/{id}/share", ""), gone, 200),
+        row(("DELETE", "/api/tasks/{id}/share", ""), gone, 204),
+        row(("GET", "/api/shares", ""), empty, 200),
+        // A link is good for whoever has it, and at its tenant alone.
+        Row {
+            cells: [
+                Na(LINKED),
+                Is(404),
+                Is(404),
+                Na(RANDOM),
+                Is(404),
+                Is(404),
+                Na(LINKED),
+                Na(WHOLE),
+            ],
+            ..row(("GET", "/share/{token}", ""), gone, 200)
+        },
         row(("GET", "/api/tasks/{id}/files/{place}", ""), gone, 200),
         row(("POST", "/api/tasks/{id}/{action}", "start"), gone, 409),
         row(("POST", "/api/tasks/{id}/{action}", "retry"), gone, 409),
@@ -459,6 +480,78 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         answers.push(told(send(&globex, Some(&format!("switchyard_globex={}", value(&own))))).await);
     }
     answers
+}
+
+/// Reads what the victim shares, by its link and by what is no link to it (any more).
+async fn ask_shared(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told> {
+    let link = shared(world).await;
+    let mut at = world.at("/tenants/acme/base");
+    let tokens = match attack {
+        // What is good elsewhere: a session's token, a task's id.
+        Some(Attack::WrongAudience) => vec![world.user.cookie().unwrap_or_default(), world.printed.clone()],
+        Some(Attack::Rubbish) => ["x", "swl_AAAAAAAAAAAAAAAAAAAAAA", &link[..link.len() - 1], "%00"]
+            .map(str::to_owned)
+            .to_vec(),
+        Some(Attack::Expired) => {
+            world.local.clock.advance(Duration::from_secs(7 * 24 * 3600 + 1));
+            vec![link]
+        }
+        Some(Attack::WrongTenant) => {
+            at = world.at("/tenants/globex/base");
+            vec![link]
+        }
+        _ => vec![link],
+    };
+    let mut answers = Vec::new();
+    for token in tokens {
+        let token = token.replace('=', "%3D").replace(';', "%3B");
+        let path = row.route.replace("{token}", &token);
+        answers.push(told(world.request(row.method, &format!("{at}{path}"))).await);
+    }
+    answers
+}
+
+/// The token of a link to the victim's task that brought a file, shared as somebody who has signed in would.
+async fn shared(world: &World) -> String {
+    let (store, now) = (world.local.system.store(), world.local.clock.now());
+    let tenant = Tenant::parse("acme").expect("a tenant");
+    let username = "alan".to_owned();
+    let user = store.identity().find_user(&tenant, &username).await;
+    let user = user.expect("users").expect("alan");
+    let key = TaskKey {
+        tenant: tenant.clone(),
+        agent: AgentName::parse("host").expect("a name"),
+        id: TaskId::parse(&world.printed).expect("an id"),
+    };
+    let task = store.tasks().find(&key, now).await;
+    let task = task.expect("tasks").expect("the task").task;
+    let epoch = store.tenants().sharing(&tenant, now).await;
+    let share = Share {
+        task: task.id,
+        owner: task.owner.clone(),
+        context: task.context_id.clone(),
+        person: Person {
+            issuer: world.local.issuer("acme"),
+            subject: user.subject,
+            username,
+            auth_time: now,
+            id: None,
+            sid: None,
+        },
+        agents: Vec::new(),
+        agreed: Vec::new(),
+        epoch: epoch.expect("settings").expect("sharing is on"),
+        created_at: now,
+        ends_at: now.after(Duration::from_secs(7 * 24 * 3600)),
+    };
+    let token = auth::token::link("swl", &SystemEntropy);
+    let hash = auth::token::hash(token.expose_secret());
+    store
+        .sessions()
+        .share(&tenant, &hash, &share)
+        .await
+        .expect("shared");
+    token.expose_secret().to_owned()
 }
 
 /// The victim agrees to what a task of theirs waits for.

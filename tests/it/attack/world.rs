@@ -6,7 +6,7 @@ use std::sync::Mutex as Lock;
 use std::time::Duration;
 
 use auth::{Grant, SigningKey};
-use domain::{Clock, ExposeSecret, Owner, SystemEntropy, Tenant};
+use domain::{Clock, ExposeSecret, Owner, SettingChange, SystemEntropy, Tenant};
 use host_agent::PlanApproval;
 use local::{MqttBroker, Options, Signer};
 use reqwest::{Method, RequestBuilder, StatusCode};
@@ -86,6 +86,14 @@ impl World {
         let globex = oauth::client(GLOBEX_CLIENT, Some(SECRET), &local.resource("globex"));
         oauth::register(local.system.store(), "globex", &[globex], &[]).await;
         let silent = silent_agent(&local).await;
+        for tenant in ["acme", "globex"] {
+            let tenant = Tenant::parse(tenant).expect("a tenant");
+            let on = [SettingChange::parse("share", Some("on")).expect("a setting")];
+            let set = local.system.store().tenants().set(&tenant, &on).await;
+            assert!(set.expect("settings"), "{}", tenant.name());
+        }
+        // What functions have read of their tenants is good for so long.
+        local.clock.advance(store::SETTINGS_TTL);
 
         let (user, stranger, foreigner) = (local.user("acme"), local.user("acme"), local.user("globex"));
         let chat = "victims-chat".to_owned();

@@ -120,7 +120,7 @@ async function fromDist(context) {
     const body = name !== asked && ending === 'js' ? `import './${name}';` : readFileSync(join(dist, 'assets', name));
     return route.fulfill({ body, contentType: media[name.split('.').at(-1)] });
   });
-  await context.route(/\/t\/[^/]+(\/(?!api\/|assets\/|connect\/|signin|signout|callback).*)?$/, async (route) => {
+  await context.route(/\/t\/[^/]+(\/(?!api\/|assets\/|share\/|connect\/|signin|signout|callback).*)?$/, async (route) => {
     if (route.request().resourceType() !== 'document') return route.fallback();
     const response = await route.fetch();
     const tenant = new URL(route.request().url()).pathname.split('/')[2];

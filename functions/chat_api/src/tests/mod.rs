@@ -17,5 +17,6 @@ mod ops_tasks;
 mod pages;
 mod rubbish;
 mod sessions;
+mod share;
 mod tasks;
 mod world;

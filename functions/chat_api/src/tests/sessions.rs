@@ -99,7 +99,8 @@ async fn the_page_is_told_who_is_there() {
         async move { browser.get(&app, "/api/session").await.json() }
     };
     let sign_in = "http://127.0.0.1:3000/t/acme/signin";
-    let nobody = json!({"who": "nobody", "owner": "", "signIn": sign_in, "signInRequired": false});
+    let nobody =
+        json!({"who": "nobody", "owner": "", "signIn": sign_in, "signInRequired": false, "sharing": false});
     assert_eq!(told(&Browser::default()).await, nobody);
     let guest = Browser::default();
     guest.post(&app, "/api/chat", &says("c1", "m1", "hello")).await;

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use a2a::card::{Card, Extension, Skill};
-use a2a::{Connection, Connections, Disconnected};
+use a2a::{Connection, Connections, Disconnected, OpenAgents};
 use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::Router;
 use axum::body::Body;
 use domain::{
-    AgentName, Artifact, Caller, EventKind, ManualClock, Owner, Part, SystemEntropy, TaskState, Tenant,
-    Timestamp,
+    AgentId, AgentName, AgentType, Artifact, Caller, EventKind, Job, ManualClock, NewJob, Owner, Part,
+    SystemEntropy, TaskState, Tenant, Timestamp,
 };
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, SET_COOKIE};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
@@ -86,9 +86,12 @@ pub(super) struct Connected {
     pub(super) ended: Mutex<Vec<String>>,
     /// The host cannot say now.
     pub(super) away: AtomicBool,
+    /// Which of its agents the host says are open.
+    pub(super) open: Mutex<OpenAgents>,
 }
 
-/// Does what the newest message says: `ask` asks back, `fail` fails, `park` waits, `lost` hears nothing, all else completes.
+/// Does what the newest message says: `ask` asks back, `fail` fails, `park` waits, `lost` hears nothing, all else completes; what
+/// begins with `by TYPE[,TYPE]` has jobs of these agents.
 struct Script(Arc<Connected>);
 
 #[async_trait]
@@ -100,6 +103,11 @@ impl Executor for Script {
             .map(domain::Message::text)
             .unwrap_or_default();
         run.working(&format!("working on: {said}")).await?;
+        let by = said.strip_prefix("by ").and_then(|rest| rest.split(' ').next());
+        for (number, agent) in (0..).zip(by.into_iter().flat_map(|by| by.split(','))) {
+            let job = Job::prepare(job_of(number, agent), run.now());
+            run.record(vec![EventKind::Job { job: Box::new(job) }]).await?;
+        }
         Ok(match said.as_str() {
             "ask" => Outcome::InputRequired("Which one?".into()),
             "consent" => {
@@ -141,6 +149,7 @@ impl Executor for Script {
         ];
         Ok(Some(Card {
             skills,
+            extensions: vec![self.0.open.lock().unwrap().extension()],
             ..card.clone()
         }))
     }
@@ -183,6 +192,17 @@ impl Executor for Script {
             provider: gone.provider,
             revoked: true,
         }))
+    }
+}
+
+/// A job of the agent of a type.
+fn job_of(number: u32, agent: &str) -> NewJob {
+    NewJob {
+        number,
+        agent_type: AgentType::parse(agent).unwrap(),
+        agent_id: AgentId::derived(agent),
+        agent_name: format!("The {agent} agent"),
+        ..domain::testing::new_job()
     }
 }
 

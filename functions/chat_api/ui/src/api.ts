@@ -23,10 +23,13 @@ export function at(path: string): string {
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
-  constructor(status: number, code: string, message: string) {
+  /** What else it said. */
+  readonly more: Record<string, unknown>;
+  constructor(status: number, code: string, message: string, more: Record<string, unknown> = {}) {
     super(message);
     this.status = status;
     this.code = code;
+    this.more = more;
   }
 
   /** Whether the same request may do better later. */
@@ -42,16 +45,16 @@ export function whenSignedOut(told: () => void): void {
   signedOut = told;
 }
 
-const Problem = z.object({ error: z.string(), message: z.string() });
+const Problem = z.looseObject({ error: z.string(), message: z.string() });
 
 /** What an answer says that is not 2xx. */
 export async function refusal(response: Response): Promise<ApiError> {
   const body = Problem.safeParse(await response.json().catch(() => null));
-  const { error, message } = body.success
+  const { error, message, ...more } = body.success
     ? body.data
     : { error: 'unknown', message: `The server answered ${response.status}.` };
   if (response.status === 401) signedOut();
-  return new ApiError(response.status, error, message);
+  return new ApiError(response.status, error, message, more);
 }
 
 export async function call(path: string, options?: RequestInit): Promise<Response> {

@@ -170,6 +170,8 @@ export const Session = z.looseObject({
   /** When the session ends. */
   until: text,
   signInRequired: z.boolean(),
+  /** Whether who has signed in may share finished tasks. */
+  sharing: z.boolean().nullish(),
   /** Chats that a guest had in this browser, which may be theirs. */
   takeOver: z.looseObject({ chats: z.number(), lastAt: text, suggested: z.boolean() }).nullish().catch(null),
 });

@@ -24,6 +24,7 @@ export const keys = {
   chats: ['chats'] as const,
   tasks: ['tasks'] as const,
   task: (id: string) => ['task', id] as const,
+  share: (id: string) => ['share', id] as const,
   connections: ['connections'] as const,
   models: ['models'] as const,
   session: ['session'] as const,

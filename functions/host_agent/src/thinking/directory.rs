@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use a2a::OpenAgents;
 use a2a::card::{ForeignCard, ForeignOAuth, ForeignSkill};
 use domain::{AgentId, AgentType, ContextId, Endpoint, SecretString, Tag, Tenant, Transport, TypeScope};
 use llm::{AgentBrief, Agents, CardText, SkillText};
@@ -358,6 +359,21 @@ impl KnownAgents {
     pub(crate) fn says_private(&self, agent_type: &AgentType, id: &AgentId) -> bool {
         let agent = self.agents.iter().find(|agent| agent.id == *id);
         agent.is_none_or(|agent| self.is_private(agent_type, agent))
+    }
+
+    /// The agents of this tenant's that demand nothing of whom they answer, whether they can be sent to now or not.
+    pub(crate) fn open(&self, own: &Tenant) -> OpenAgents {
+        let mut open = OpenAgents::default();
+        let visible = |agent: &&Candidate| agent.tenant.as_ref().is_none_or(|tenant| tenant == own);
+        for agent in self.agents.iter().filter(visible) {
+            for (name, scope) in &self.types {
+                let is_of = fitting(&agent.card, name, *scope, own).next().is_some();
+                if is_of && !self.is_private(name, agent) {
+                    open.insert(name.clone(), agent.id);
+                }
+            }
+        }
+        open
     }
 
     fn is_private(&self, agent_type: &AgentType, agent: &Candidate) -> bool {

@@ -7,10 +7,11 @@
 
 use std::sync::Arc;
 
+use a2a::OpenAgents;
 use agent::ExecuteError;
-use domain::{AgentId, AgentType, CallEnd, Job, PlanStep, StepGuard, TaskPlan};
-use llm::Tool;
+use domain::{AgentId, AgentType, Job, ModelTurn, PlanStep, StepGuard, TaskPlan};
 
+use crate::deps::Deps;
 use crate::thinking::directory::{ChosenAgent, KnownAgents};
 use crate::thinking::planning::Planning;
 use crate::thinking::tools::Tools;
@@ -81,10 +82,7 @@ impl Tools<'_> {
     /// Whose words the model has read on this task.
     async fn read(&mut self) -> Result<Vec<Source>, ExecuteError> {
         let task = self.run.task();
-        let (status, _) = Tool::TaskStatus { task_id: None }.written();
-        let calls = task.turns.iter().flat_map(|turn| &turn.calls);
-        let mut told = calls.filter(|call| call.name == status);
-        let is_told = told.any(|call| matches!(&call.end, CallEnd::Result(result) if !result.failed));
+        let is_told = task.turns.iter().any(ModelTurn::was_told_of_others);
         let heard = task.jobs.iter().filter(|job| job.remote().is_some());
         let numbers: Vec<u32> = heard.map(|job| job.number).collect();
         let mut sources = Vec::new();
@@ -177,6 +175,17 @@ impl Tools<'_> {
         self.thought.known = Some(Arc::clone(&known));
         Ok(known)
     }
+}
+
+/// The agents whose words may go anywhere, as far as these rules are asked: open by what the directory says of them, and of a type that
+/// has never asked a user of this tenant for a sign-in.
+pub(crate) async fn open_agents(deps: &Deps, known: &KnownAgents) -> Result<OpenAgents, ExecuteError> {
+    let mut open = known.open(&deps.tenant);
+    let types: Vec<AgentType> = open.types().cloned().collect();
+    for asked in deps.store.private_types().among(&deps.tenant, &types).await? {
+        open.remove(&asked);
+    }
+    Ok(open)
 }
 
 /// Whose words were read before a step was written that now goes to a private agent.

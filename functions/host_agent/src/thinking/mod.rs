@@ -6,7 +6,7 @@ mod asking;
 mod choosing;
 pub(crate) mod directory;
 mod discovery;
-mod flows;
+pub(crate) mod flows;
 mod one_agent;
 mod own_tasks;
 mod planning;

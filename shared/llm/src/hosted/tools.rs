@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{AgentType, PLAN_STEPS_MAX, TaskId};
+use domain::{AgentType, PLAN_STEPS_MAX, TASK_STATUS, TaskId};
 use serde_json::{Value, json};
 
 use crate::{AgentBrief, PlannedTask, Tool, ToolCall};
@@ -11,7 +11,6 @@ const SEND_MESSAGE: &str = "send_message";
 const PLAN_TASKS: &str = "plan_tasks";
 const CREATE_TASK: &str = "create_task";
 const UPDATE_TASK: &str = "update_task";
-const TASK_STATUS: &str = "task_status";
 /// Most characters of a planned piece of work: the whole plan is stored with each of its changes.
 const PLANNED_MAX: usize = 4_000;
 /// Most characters of a message to an agent.

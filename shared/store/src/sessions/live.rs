@@ -15,6 +15,8 @@ pub struct LiveSession {
     pub expires_at: Timestamp,
     /// Who has signed in; nobody where it is a guest's.
     pub signed_in: Option<SignedIn>,
+    /// What they proved it by, which their shares hang on.
+    pub person: Option<Person>,
     /// The guest who was in the browser before, while the person has not said whose work that is.
     pub guest: Option<GuestBefore>,
 }
@@ -48,7 +50,8 @@ impl Sessions<'_> {
         let Some(session) = self.find_session(tenant, token_hash, now).await? else {
             return Ok(None);
         };
-        let signed_in = match session.person {
+        let person = session.person;
+        let signed_in = match person.clone() {
             None => None,
             Some(person) => match self.still(tenant, person).await? {
                 Some(signed_in) => Some(signed_in),
@@ -59,8 +62,17 @@ impl Sessions<'_> {
             owner: session.owner,
             expires_at: session.expires_at,
             signed_in,
+            person,
             guest: session.guest,
         }))
+    }
+
+    /// Whether what somebody proved when they signed in still counts; one read.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn still_counts(&self, tenant: &Tenant, person: &Person) -> Result<bool, StoreError> {
+        Ok(self.still(tenant, person.clone()).await?.is_some())
     }
 
     /// Who has signed in, where what they proved still counts; one read.

@@ -8,7 +8,7 @@ use domain::{ManualClock, SettingChange, Tenant};
 use serde_json::json;
 use store::{Logo, OwnSettings, Standing};
 
-use crate::{now, tenant};
+use crate::{later, now, tenant};
 
 fn set(key: &str, value: &str) -> SettingChange {
     SettingChange::parse(key, Some(value)).unwrap()
@@ -255,4 +255,45 @@ async fn an_admin_sets_what_is_the_tenants_own_and_nothing_of_its_standing() {
     tenants.add(&next).await.unwrap();
     assert_eq!(tenants.set_own(&acme, &brand).await.unwrap(), None);
     assert_eq!(json!(tenants.settings(&next).await.unwrap()), json!({}));
+}
+
+#[tokio::test]
+async fn nothing_of_before_is_shared_again_after_a_suspension_or_a_change_of_that_setting() {
+    let (store, _database) = store_testing::start().await;
+    let (tenants, acme) = (store.tenants(), tenant("acme"));
+    tenants.add(&acme).await.unwrap();
+    // Each look is late enough to read anew.
+    let looks = std::cell::Cell::new(0);
+    let epoch = async || {
+        looks.set(looks.get() + 1);
+        tenants.sharing(&acme, later(60 * looks.get())).await.unwrap()
+    };
+    assert_eq!(epoch().await, None, "it is off");
+    assert!(tenants.set(&acme, &[set("share", "on")]).await.unwrap());
+    let mut seen = vec![epoch().await.unwrap()];
+    assert!(tenants.set(&acme, &[set("locale", "en-GB")]).await.unwrap());
+    assert_eq!(
+        epoch().await,
+        seen.first().copied(),
+        "another setting changes nothing"
+    );
+    assert!(tenants.suspend(&acme, true).await.unwrap());
+    assert_eq!(epoch().await, None, "suspended");
+    assert!(tenants.suspend(&acme, false).await.unwrap());
+    seen.push(epoch().await.unwrap());
+    for changes in [[set("share", "off")], [unset("share")]] {
+        assert!(tenants.set(&acme, &changes).await.unwrap());
+        assert_eq!(epoch().await, None, "{changes:?}");
+        let on = tenants.set_own(&acme, &[set("share", "on")]).await.unwrap();
+        assert!(on.is_some());
+        seen.push(epoch().await.unwrap());
+    }
+    assert!(seen.is_sorted_by(|before, after| before < after), "{seen:?}");
+    // Whoever has the name next begins with nothing shared.
+    tenants.remove(&acme).await.unwrap();
+    assert_eq!(epoch().await, None);
+    let next = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
+    tenants.add(&next).await.unwrap();
+    assert_eq!(tenants.sharing(&next, later(10_000)).await.unwrap(), None);
+    assert_eq!(epoch().await, None, "nor does the one before");
 }

@@ -20,6 +20,7 @@ import { Consent } from './consent.tsx';
 import { PlanSteps } from './plan.tsx';
 import { Outcome } from './outcome.tsx';
 import { Replies } from './replies.tsx';
+import { ShareButton } from './share.tsx';
 import { Timeline } from './timeline.tsx';
 import { Wire } from './wire.tsx';
 
@@ -44,6 +45,7 @@ function Actions({ task }: { task: Task }) {
       ) : null}
       {mayRetry(task.status) ? <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button> : null}
       {isOver(task.status) ? null : <button type="button" className="in-card" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>}
+      <ShareButton task={task} />
       {problem ? <p className="problem" role="alert">{problem}</p> : null}
     </div>
   );

@@ -277,6 +277,22 @@ test('a question is answered at its card, and by nothing else that is written me
   await ask(page, 'Will it rain in Bergen tomorrow?');
   await card.nth(1).getByText('Completed').waitFor();
   assert.deepEqual(sent.map(({ taskId }) => typeof taskId), ['string', 'undefined']);
+
+  // From the list of tasks the same leads to the task's chat.
+  await page.getByRole('link', { name: 'New chat' }).click();
+  await ask(page, 'weather in Springfield');
+  await badge.getByText('Needs your answer').waitFor();
+  await page.getByRole('link', { name: 'Tasks', exact: true }).click();
+  await page.locator('.rows li').filter({ hasText: 'Needs your answer' }).getByRole('link').first().click();
+  await page.getByRole('complementary', { name: 'Task' }).getByRole('button', { name: 'Answer: Weather' }).click();
+  await page.getByText('Your answer to Weather').waitFor();
+  await ask(page, 'Ohio');
+  await badge.getByText('Completed').waitFor();
+  assert.equal(typeof sent.at(-1).taskId, 'string');
+  // In another chat nothing is answered.
+  await page.getByRole('link', { name: 'New chat' }).click();
+  await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
+  assert.equal(await page.getByText('Your answer to').count(), 0);
   check();
 });
 

@@ -140,6 +140,17 @@ test('a change of state is said once to those who hear the page, also where two 
   check();
 });
 
+test('who wants less motion sees none', async (t) => {
+  for (const [reducedMotion, moves] of [['no-preference', true], ['reduce', false]]) {
+    const { page, badge, check } = await visit(t, { reducedMotion });
+    await ask(page, 'Write a report about rest');
+    await badge.getByText('Working').waitFor();
+    const all = await page.evaluate(() => document.getAnimations({ subtree: true }).length + [...document.querySelectorAll('*')].filter((one) => getComputedStyle(one).animationName !== 'none').length);
+    assert.equal(all > 0, moves, `${reducedMotion}: ${all}`);
+    check();
+  }
+});
+
 test('a text of more than 64 KB is folded until somebody wants all of it', async (t) => {
   const { page, context, answer, badge, check } = await visit(t);
   await ask(page, 'Will it rain in Oslo tomorrow?');

@@ -5,6 +5,8 @@ import { cards, useCards } from '../live/cards.ts';
 import type { Card } from '../model.ts';
 
 let chosen: Card | null = null;
+/** It was chosen beside another view, on the way to its chat. */
+let isAhead = false;
 const listeners = new Set<() => void>();
 
 const set = (card: Card | null): void => {
@@ -17,6 +19,16 @@ export const answering = {
   begin(card: Card): void {
     set(card);
     document.getElementById('prompt')?.focus();
+  },
+  /** The same from a view that is left for the task's chat. */
+  beginThere(card: Card): void {
+    isAhead = true;
+    set(card);
+  },
+  /** Another chat is written in: what was answered before is not answered there. */
+  arrive(): void {
+    if (!isAhead) set(null);
+    isAhead = false;
   },
   end: (): void => set(null),
 };

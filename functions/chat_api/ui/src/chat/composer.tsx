@@ -61,7 +61,7 @@ export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choo
     setText(text);
     drafts.set(chat, text);
     take(held.files(chat));
-    answering.end();
+    answering.arrive();
     if (matchMedia('(hover: hover)').matches) box.current?.focus();
   }, [chat]);
   useEffect(() => {

@@ -1,8 +1,9 @@
 // What a plan that waits asks its user, as buttons: to send something, to try a failed step again, to continue without it.
 
 import { useLocation } from 'wouter';
+import { answering } from '../chat/answering.ts';
 import { sessionOf } from '../chat/session.ts';
-import type { Card } from '../model.ts';
+import { type Card, questionOf } from '../model.ts';
 import { words } from '../words.ts';
 import { asked, failedSteps, Guard } from './plan.tsx';
 
@@ -30,5 +31,14 @@ export function Replies({ card, chat }: { card: Card; chat: string }) {
     void session.open().then(() => session.say(text, { taskId: card.taskId }));
     navigate(`/chats/${encodeURIComponent(chat)}`);
   };
-  return <PlanReplies card={card} reply={reply} />;
+  const answer = () => {
+    answering.beginThere(card);
+    navigate(`/chats/${encodeURIComponent(chat)}`);
+  };
+  return (
+    <>
+      <PlanReplies card={card} reply={reply} />
+      {questionOf(card) ? <button type="button" onClick={answer} aria-label={`${words.reply}: ${card.agentName || card.agentType || words.task}`}>{words.reply}</button> : null}
+    </>
+  );
 }

@@ -31,14 +31,16 @@ export function Replies({ card, chat }: { card: Card; chat: string }) {
     void session.open().then(() => session.say(text, { taskId: card.taskId }));
     navigate(`/chats/${encodeURIComponent(chat)}`);
   };
+  return <PlanReplies card={card} reply={reply} />;
+}
+
+/** Leads from an opened task to its chat, where the next message answers its question. */
+export function AnswerThere({ card, chat }: { card: Card; chat: string }) {
+  const [, navigate] = useLocation();
+  if (!questionOf(card)) return null;
   const answer = () => {
     answering.beginThere(card);
     navigate(`/chats/${encodeURIComponent(chat)}`);
   };
-  return (
-    <>
-      <PlanReplies card={card} reply={reply} />
-      {questionOf(card) ? <button type="button" onClick={answer} aria-label={`${words.reply}: ${card.agentName || card.agentType || words.task}`}>{words.reply}</button> : null}
-    </>
-  );
+  return <button type="button" className="in-card" onClick={answer} aria-label={`${words.reply}: ${card.agentName || card.agentType || words.task}`}>{words.reply}</button>;
 }

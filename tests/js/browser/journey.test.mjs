@@ -274,8 +274,8 @@ test('a question is answered at its card, and by nothing else that is written me
   await prompt.press('Enter');
   await badge.getByText('Completed').waitFor();
   await page.getByText('Your answer to Weather').waitFor({ state: 'detached' });
-  await ask(page, 'Will it rain in Bergen tomorrow?');
-  await card.nth(1).getByText('Completed').waitFor();
+  await Promise.all([page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/api/chat')), ask(page, 'Will it rain in Bergen tomorrow?')]);
+  await page.getByRole('article', { name: 'Answer' }).last().getByText(/Bergen/).waitFor();
   assert.deepEqual(sent.map(({ taskId }) => typeof taskId), ['string', 'undefined']);
 
   // From the list of tasks the same leads to the task's chat.

@@ -167,21 +167,13 @@ impl Said {
     /// The same with what `other` says of what is open.
     fn over(self, other: Self) -> Self {
         let is_told = self.price.is_some() || !self.currencies.is_empty();
-        let currencies = if is_told {
-            self.currencies
-        } else {
-            other.currencies
-        };
         Self {
-            places: if self.places.is_empty() {
-                other.places
+            places: one_or(self.places, other.places),
+            days: one_or(self.days, other.days),
+            currencies: if is_told {
+                self.currencies
             } else {
-                self.places
-            },
-            days: if self.days.is_empty() {
-                other.days
-            } else {
-                self.days
+                other.currencies
             },
             nights: self.nights.or(other.nights),
             party: Party {
@@ -189,7 +181,6 @@ impl Said {
                 children: self.party.children.or(other.party.children),
             },
             price: self.price.or(other.price),
-            currencies,
             wrong: self.wrong.or(other.wrong),
             unread: self.unread || other.unread,
         }
@@ -299,11 +290,6 @@ impl Reading {
                 _ => named.push(place.text),
             }
         }
-        let misnamed = || {
-            let date = days::misnamed(&time.named, self.today)?;
-            let question = date.format("%-d %B %Y is a %A. Which day do you mean?");
-            Some(question.to_string())
-        };
         Said {
             places: named.iter().map(|name| clean(name, PLACE_MAX)).collect(),
             // "Tonight and tomorrow night" are two.
@@ -314,7 +300,7 @@ impl Reading {
             currencies: currencies.unwrap_or_default(),
             wrong: unsure
                 .map(str::to_owned)
-                .or_else(misnamed)
+                .or_else(|| days::misnamed(&time.named, self.today))
                 .or_else(|| unsaid.then(|| people::HOW_MANY.to_owned())),
             unread,
         }
@@ -362,11 +348,9 @@ impl Reading {
         if let Some(question) = self.in_other_money(&said) {
             return Err(question);
         }
-        let told = said.currencies.iter().map(|currency| currency.code().to_owned());
-        let currencies = match self.currency {
-            Some(ours) => vec![ours.code().to_owned()],
-            None => told.collect(),
-        };
+        let priced = said.price.is_some();
+        let told = one_or(self.currency.into_iter().collect(), said.currencies);
+        let told = told.iter().filter(|_| priced);
         Ok(Wanted {
             place,
             country: country.map(str::to_owned),
@@ -374,14 +358,15 @@ impl Reading {
             last,
             guests,
             children,
-            currencies: if said.price.is_some() {
-                currencies
-            } else {
-                Vec::new()
-            },
+            currencies: told.map(|currency| currency.code().to_owned()).collect(),
             price: said.price,
         })
     }
+}
+
+/// What was said, or what was said before where that is nothing.
+fn one_or<T>(own: Vec<T>, other: Vec<T>) -> Vec<T> {
+    if own.is_empty() { other } else { own }
 }
 
 /// The places of the name that was said, where several bear it.

@@ -19,13 +19,11 @@ pub fn is_place_and_day(said: &str) -> bool {
         return false;
     }
     let named = places::find(&words);
-    let in_place = |at: usize| {
-        named
-            .iter()
-            .any(|place| (place.at..place.at + place.words).contains(&at))
-    };
     let links = |word: &Word| preposition(&word.lower).is_some() || is_connector(&word.lower);
-    let rest = words.iter().enumerate().filter(|(at, _)| !in_place(*at));
+    let rest = words
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !named.iter().any(|place| place.has(*at)));
     let mut rest =
         rest.filter(|(_, word)| word.kind == Kind::Word && word.lower.contains(char::is_alphanumeric));
     !named.is_empty() && rest.all(|(_, word)| links(word))

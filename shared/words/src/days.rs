@@ -32,13 +32,16 @@ pub struct Days {
     pub now: bool,
 }
 
-/// The first date that is not of the day whose name stands beside it ([`Days::named`]).
+/// What to ask about the first date that is not of the day whose name stands beside it ([`Days::named`]).
 #[must_use]
-pub fn misnamed(named: &[(Weekday, When)], today: NaiveDate) -> Option<NaiveDate> {
-    named.iter().find_map(|(name, when)| {
-        let date = when.resolve(today).first().copied()?;
-        (date.weekday() != *name).then_some(date)
-    })
+pub fn misnamed(named: &[(Weekday, When)], today: NaiveDate) -> Option<String> {
+    let first = |when: &When| when.resolve(today).first().copied();
+    let mut dates = named.iter().filter_map(|(name, when)| Some((name, first(when)?)));
+    let (_, date) = dates.find(|(name, date)| date.weekday() != **name)?;
+    Some(
+        date.format("%-d %B %Y is a %A. Which day do you mean?")
+            .to_string(),
+    )
 }
 
 /// Takes what is said of time out of the words. `order` says how numbers of dates are read; [`When::Unclear`] is what

@@ -39,29 +39,24 @@ impl Word<'_> {
 #[must_use]
 pub fn words(text: &str) -> Vec<Word<'_>> {
     let mut out: Vec<Word<'_>> = Vec::new();
-    let mut start: Option<usize> = None;
-    let mut first = true;
-    let mut next_first = true;
-    for (at, c) in text.char_indices().chain([(text.len(), '\n')]) {
-        if c.is_alphanumeric() {
-            if start.is_none() {
-                start = Some(at);
-                first = next_first;
-                next_first = false;
-            }
-            continue;
-        }
-        if let Some(begun) = start.take()
-            && let Some(word) = text.get(begun..at)
-        {
-            out.push(Word {
-                text: word,
-                start: begun,
-                end: at,
-                first,
-            });
-        }
-        next_first |= matches!(c, '.' | '?' | '!' | ':' | '\n');
+    let mut end = 0;
+    while let Some(rest) = text.get(end..)
+        && let Some(gap) = rest.find(char::is_alphanumeric)
+        && let Some((between, word)) = rest.split_at_checked(gap)
+    {
+        let word = word
+            .split(|c: char| !c.is_alphanumeric())
+            .next()
+            .unwrap_or_default();
+        let start = end + gap;
+        end = start + word.len();
+        let first = out.is_empty() || between.contains(['.', '?', '!', ':', '\n']);
+        out.push(Word {
+            text: word,
+            start,
+            end,
+            first,
+        });
     }
     out
 }
@@ -77,54 +72,47 @@ pub fn is_time(word: &str) -> bool {
     }
 }
 
+/// Words that stand together and are so, each run with the word before it.
+fn runs<'w, 't>(
+    words: &'w [Word<'t>],
+    is: impl Fn(&Word<'_>) -> bool,
+) -> Vec<(Option<&'w Word<'t>>, &'w [Word<'t>])> {
+    let mut before = None;
+    let mut runs = Vec::new();
+    for run in words.chunk_by(|one, other| is(one) == is(other)) {
+        if run.first().is_some_and(&is) {
+            runs.push((before, run));
+        }
+        before = run.last();
+    }
+    runs
+}
+
 /// Names of places: words written like names behind a preposition.
 #[must_use]
 pub fn places(text: &str) -> Vec<String> {
-    let words = words(text);
-    let mut out: Vec<String> = Vec::new();
-    let mut open = false;
-    let mut grows = false;
-    for word in &words {
-        if grows && word.is_name() {
-            if let Some(place) = out.last_mut() {
-                place.push(' ');
-                place.push_str(word.text);
-            }
-        } else if open && word.is_name() {
-            out.push(word.text.to_owned());
-            grows = true;
-        } else {
-            grows = false;
-        }
-        open = matches!(
+    let leads = |word: &Word<'_>| {
+        matches!(
             word.lower().as_str(),
             "in" | "to" | "at" | "near" | "around" | "for" | "from" | "visit"
-        );
-    }
-    out
+        )
+    };
+    let words = words(text);
+    let named = runs(&words, |word| word.is_name() && !leads(word)).into_iter();
+    let led = named.filter(|(before, _)| before.is_some_and(leads));
+    let text = |run: &[Word<'_>]| run.iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+    led.map(|(_, run)| text(run)).collect()
 }
 
 /// Phrases that say when: "tomorrow", "next week", "on Friday".
 #[must_use]
 pub fn times(text: &str) -> Vec<String> {
     let words = words(text);
-    let mut out: Vec<String> = Vec::new();
-    let mut begun: Option<(usize, usize)> = None;
-    for (at, word) in words.iter().enumerate() {
-        let lower = word.lower();
-        if is_time(&lower) {
-            let before = at.checked_sub(1).and_then(|before| words.get(before));
-            let linked = before.filter(|word| matches!(word.lower().as_str(), "on" | "this" | "at" | "in"));
-            let own = linked.unwrap_or(word).start;
-            begun = Some((begun.map_or(own, |(start, _)| start), word.end));
-        } else if let Some((start, end)) = begun.take() {
-            out.extend(text.get(start..end).map(str::to_owned));
-        }
-    }
-    out.extend(
-        begun
-            .and_then(|(start, end)| text.get(start..end))
-            .map(str::to_owned),
-    );
-    out
+    let said = runs(&words, |word| is_time(&word.lower())).into_iter();
+    let phrase = |(before, run): (Option<&Word<'_>>, &[Word<'_>])| {
+        let links = |word: &&Word<'_>| matches!(word.lower().as_str(), "on" | "this" | "at" | "in");
+        let first = before.filter(links).or(run.first())?;
+        text.get(first.start..run.last()?.end).map(str::to_owned)
+    };
+    said.filter_map(phrase).collect()
 }

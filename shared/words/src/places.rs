@@ -32,6 +32,14 @@ pub struct Named {
     pub words: usize,
 }
 
+impl Named {
+    /// Whether a word, by its number, is one of the name's.
+    #[must_use]
+    pub fn has(&self, at: usize) -> bool {
+        (self.at..self.at + self.words).contains(&at)
+    }
+}
+
 /// How a name hangs together with the one before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Link {
@@ -98,16 +106,11 @@ pub fn find(words: &[Word]) -> Vec<Named> {
 /// phrase.
 #[must_use]
 pub fn leftover(words: &[Word], places: &[Named], is_known: impl Fn(&str) -> bool) -> Vec<String> {
-    let in_place = |index: usize| {
-        places
-            .iter()
-            .any(|place| (place.at..place.at + place.words).contains(&index))
-    };
     let mut phrases: Vec<String> = Vec::new();
     let mut follows = false;
     for (index, word) in words.iter().enumerate() {
         let explained = word.kind != Kind::Word
-            || in_place(index)
+            || places.iter().any(|place| place.has(index))
             || is_talk(word)
             || is_grammar(&word.lower)
             || is_connector(&word.lower)

@@ -15,7 +15,7 @@ pub fn count_on(words: &mut [Word], found: &mut Days) {
             (Some((first, When::Run { from: 0, count })), Some(link))
                 if is_amount(words, *first) && is_read(words, (*first, link)) =>
             {
-                Some(*count)
+                i32::try_from(*count).ok()
             }
             _ => None,
         };
@@ -46,7 +46,8 @@ pub fn up_to(words: &mut [Word], found: &mut Days) {
 pub fn before(words: &mut [Word], found: &mut Days) {
     behind(words, found, &["before"], |counted, when| {
         // "The day before Christmas Eve"
-        let last = When::DayBefore(Box::new(when));
+        let than = Box::new(when);
+        let last = When::Later { days: -1, than };
         (!counted.is_some_and(crate::days::is_time)).then(|| When::span(When::In(0), last))
     });
 }

@@ -1,6 +1,6 @@
 //! Days as people name them, and what they are once "today" is known.
 
-use chrono::{Datelike, Days, NaiveDate, Weekday};
+use chrono::{Datelike, Months, NaiveDate, TimeDelta, Weekday};
 
 /// Most days that one name stands for.
 pub const MAX_DAYS: usize = 31;
@@ -49,15 +49,13 @@ pub enum When {
     Month(u32),
     /// From one day to another.
     Span(Box<When>, Box<When>),
-    /// So many days later than another: a week from tomorrow.
+    /// So many days later than another: a week from tomorrow, the day before Christmas.
     Later {
-        /// How many.
-        days: u32,
+        /// How many; negative for earlier.
+        days: i32,
         /// Than this one, the first of its days.
         than: Box<When>,
     },
-    /// The day before another, the first of its days.
-    DayBefore(Box<When>),
     /// The last such day before today: last Friday, last Christmas.
     Past(Box<When>),
     /// The coming such day, where one of the last weeks could be meant as well: "will it rain on 3 December?"
@@ -99,20 +97,38 @@ impl When {
         Self::Span(Box::new(first), Box::new(last))
     }
 
+    /// The first and the last day of a span as they were said, the last as seen from the first. It may be before it.
+    #[must_use]
+    pub fn ends(&self, today: NaiveDate) -> Option<(NaiveDate, NaiveDate)> {
+        let Self::Span(first, last) = self else {
+            return None;
+        };
+        let first = first.resolve(today).first().copied()?;
+        Some((first, last.resolve(first).last().copied()?))
+    }
+
+    /// What to ask about two numbers of which nobody knows which is the month.
+    #[must_use]
+    pub fn unclear(&self) -> Option<String> {
+        match self {
+            Self::Unclear { first, second, .. } => Some(format!(
+                "Is {first}/{second} the day or the month first? Tell me the date with the month's name."
+            )),
+            Self::Span(first, last) => first.unclear().or_else(|| last.unclear()),
+            _ => None,
+        }
+    }
+
     /// The days, in order; none where there is no such day (30 February). Never more than [`MAX_DAYS`].
     #[must_use]
     pub fn resolve(&self, today: NaiveDate) -> Vec<NaiveDate> {
         match self {
             Self::In(days) => shift(today, *days).into_iter().collect(),
-            Self::Run { from, count } => match shift(today, *from) {
-                Some(first) => run(first, *count as usize),
-                None => Vec::new(),
-            },
+            Self::Run { from, count } => run_after(today, *from, *count as usize),
             Self::Weekday { day, next } => {
-                let ahead = if *next {
-                    7 - today.weekday().num_days_from_monday() + day.num_days_from_monday()
-                } else {
-                    (7 + day.num_days_from_monday() - today.weekday().num_days_from_monday()) % 7
+                let ahead = match next {
+                    true => 7 - today.weekday().num_days_from_monday() + day.num_days_from_monday(),
+                    false => day.days_since(today.weekday()),
                 };
                 run_after(today, ahead, 1)
             }
@@ -137,11 +153,8 @@ impl When {
             }
             Self::Date { year, month, day } => date(today, *year, *month, *day).into_iter().collect(),
             Self::DayOfMonth(day) => {
-                let months = (0..12).filter_map(|ahead| {
-                    let month0 = today.month0() + ahead;
-                    let year = today.year() + i32::try_from(month0 / 12).unwrap_or(0);
-                    NaiveDate::from_ymd_opt(year, month0 % 12 + 1, *day)
-                });
+                let month = |ahead| today.with_day(1)?.checked_add_months(Months::new(ahead));
+                let months = (0..12).filter_map(|ahead| month(ahead)?.with_day(*day));
                 months.filter(|date| *date >= today).take(1).collect()
             }
             Self::Month(month) => {
@@ -152,12 +165,7 @@ impl When {
             Self::Unclear { .. } => Vec::new(),
             Self::Later { days, than } => {
                 let from = than.resolve(today).first().copied();
-                let days = i32::try_from(*days).unwrap_or(i32::MAX);
-                from.and_then(|from| shift(from, days)).into_iter().collect()
-            }
-            Self::DayBefore(when) => {
-                let first = when.resolve(today).first().copied();
-                first.and_then(|first| shift(first, -1)).into_iter().collect()
+                from.and_then(|from| shift(from, *days)).into_iter().collect()
             }
             Self::Past(when) => past(when, today),
             Self::Ahead(when) => ahead(when, today),
@@ -231,28 +239,19 @@ fn date(today: NaiveDate, year: Option<i32>, month: u32, day: u32) -> Option<Nai
     if let Some(year) = year {
         return NaiveDate::from_ymd_opt(year, month, day);
     }
-    let recent = today.checked_sub_days(Days::new(60)).unwrap_or(today);
-    coming(recent, month, day)
+    coming(shift(today, -60).unwrap_or(today), month, day)
 }
 
-fn shift(date: NaiveDate, days: i32) -> Option<NaiveDate> {
-    let distance = Days::new(u64::from(days.unsigned_abs()));
-    if days < 0 {
-        date.checked_sub_days(distance)
-    } else {
-        date.checked_add_days(distance)
-    }
+fn shift(date: NaiveDate, days: impl Into<i64>) -> Option<NaiveDate> {
+    date.checked_add_signed(TimeDelta::try_days(days.into())?)
 }
 
 fn run(first: NaiveDate, count: usize) -> Vec<NaiveDate> {
     first.iter_days().take(count.min(MAX_DAYS)).collect()
 }
 
-fn run_after(today: NaiveDate, ahead: u32, count: usize) -> Vec<NaiveDate> {
-    today
-        .checked_add_days(Days::new(u64::from(ahead)))
-        .map(|first| run(first, count))
-        .unwrap_or_default()
+fn run_after(today: NaiveDate, ahead: impl Into<i64>, count: usize) -> Vec<NaiveDate> {
+    shift(today, ahead).map_or_else(Vec::new, |first| run(first, count))
 }
 
 #[cfg(test)]
@@ -296,7 +295,8 @@ mod tests {
             than: Box::new(than),
         };
         check(later(7, When::In(1)), "2026-11-29");
-        check(later(u32::MAX, When::In(1)), "");
+        check(later(i32::MAX, When::In(1)), "");
+        check(later(-1, date(12, 25)), "2026-12-24");
         check(When::Run { from: 0, count: 5 }, "2026-11-21..2026-11-25");
         check(
             When::Run {

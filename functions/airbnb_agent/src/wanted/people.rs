@@ -106,12 +106,18 @@ pub(super) fn take(words: &mut [Word]) -> Party {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Guest {
+pub(super) enum Guest {
     Adult,
     Child,
 }
 
-fn guest(lower: &str) -> Option<Guest> {
+impl Guest {
+    fn of(is_child: bool) -> Self {
+        if is_child { Self::Child } else { Self::Adult }
+    }
+}
+
+pub(super) fn guest(lower: &str) -> Option<Guest> {
     Some(match lower {
         "child" | "children" | "kid" | "kids" | "baby" | "babies" | "infant" | "infants" | "toddler"
         | "toddlers" | "teenager" | "teenagers" | "teen" | "teens" | "newborn" => Guest::Child,
@@ -131,19 +137,14 @@ fn labelled(words: &[Word], at: usize) -> Option<(Guest, u32)> {
 
 /// What is asked where a number is no certain one: `-2 nights`, `a few nights`, `1 to 2 people`.
 pub(super) fn unsure(said: &str, words: &[Word]) -> Option<&'static str> {
-    let letters: Vec<char> = said.chars().collect();
-    let is_digit = |letter: Option<&char>| letter.is_some_and(char::is_ascii_digit);
-    let is_below = |at: usize| {
-        let mut before = letters.iter().take(at).rev();
-        let apart = before.clone().next().is_none_or(|letter| letter.is_whitespace());
-        let before = before.find(|letter| !letter.is_whitespace());
-        letters.get(at) == Some(&'-')
-            && is_digit(letters.get(at + 1))
-            && apart
-            && !is_digit(before)
-            && before != Some(&'.')
+    let before = std::iter::once("").chain(said.split_whitespace());
+    // "12 -14" is a span.
+    let is_below = |(before, piece): (&str, &str)| {
+        let number = piece.strip_prefix('-').unwrap_or_default();
+        number.starts_with(|c: char| c.is_ascii_digit())
+            && !before.ends_with(|c: char| c.is_ascii_digit() || c == '.')
     };
-    if (0..letters.len()).any(is_below) {
+    if before.zip(said.split_whitespace()).any(is_below) {
         return Some(
             "A number below zero cannot be meant. How many nights, for how many guests, and up to which price?",
         );
@@ -185,12 +186,7 @@ fn company(words: &mut [Word]) -> Option<Party> {
         } else if is_mine(open(words, at)) {
             let counted = count(words, at + 1);
             let noun = open(words, at + 1 + usize::from(counted.is_some()));
-            let who = if is_child(noun) {
-                Guest::Child
-            } else {
-                Guest::Adult
-            };
-            party.add(who, counted.unwrap_or(1));
+            party.add(Guest::of(is_child(noun)), counted.unwrap_or(1));
         }
     }
     take_out(words, from..to);
@@ -244,10 +240,9 @@ fn is_child(lower: &str) -> bool {
 fn aged(words: &[Word], at: usize) -> Option<(Guest, usize)> {
     let lead = usize::from(is_mine(open(words, at)) || matches!(open(words, at), "a" | "an"));
     let years = text::count(open(words, at + lead).strip_suffix("-year-old")?)?;
-    let who = if years < 18 { Guest::Child } else { Guest::Adult };
     let noun = open(words, at + lead + 1);
     let named = is_child(noun) || guest(noun).is_some() || matches!(noun, "boy" | "girl");
-    Some((who, lead + 1 + usize::from(named)))
+    Some((Guest::of(years < 18), lead + 1 + usize::from(named)))
 }
 
 /// Whether it is for people of whom it is not said how many they are: `for my family`, `for us`, `me and my parents`. Their words are

@@ -4,6 +4,7 @@ use words::text::{Kind, Word, before, open, take_out};
 use words::{Currency, currencies, is_currency};
 
 use super::Price;
+use super::people::guest;
 
 /// How far before a price stands what makes it the highest.
 const LEAD: usize = 3;
@@ -50,14 +51,9 @@ pub(super) fn take(words: &mut [Word]) -> Option<(Price, Vec<Currency>)> {
         }
         let is_least = nearest(words, at, 2).any(|word| word == "least");
         let name = |from: usize, to: usize| {
-            let named = words.get(from..to).unwrap_or_default();
-            currencies(
-                &named
-                    .iter()
-                    .map(|word| word.text.as_str())
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            )
+            let named = words.get(from..to).unwrap_or_default().iter();
+            let named: Vec<&str> = named.map(|word| word.text.as_str()).collect();
+            currencies(&named.join(" "))
         };
         let told = match currency {
             Some(named) => name(last + 1, named + 1),
@@ -67,12 +63,8 @@ pub(super) fn take(words: &mut [Word]) -> Option<(Price, Vec<Currency>)> {
         let begin = range(words, at).or(lead).unwrap_or(at);
         take_out(words, begin..end);
         if !is_least {
-            let price = if is_whole {
-                Price::Stay(price)
-            } else {
-                Price::Night(price)
-            };
-            return Some((price, told));
+            let of = if is_whole { Price::Stay } else { Price::Night };
+            return Some((of(price), told));
         }
     }
     None
@@ -87,11 +79,7 @@ fn amount(words: &[Word], at: usize) -> Option<u32> {
 fn spelled_out(words: &[Word], at: usize) -> Option<(u32, usize)> {
     let is_a = open(words, at) == "a";
     let count = words.get(at).filter(|word| word.number().is_none());
-    let count = if is_a {
-        Some(1)
-    } else {
-        count.and_then(Word::count)
-    };
+    let count = is_a.then_some(1).or_else(|| count.and_then(Word::count));
     match open(words, at + 1) {
         "hundred" => Some((count? * 100, 2)),
         "thousand" => Some((count? * 1_000, 2)),
@@ -151,10 +139,8 @@ fn is_a_night(words: &[Word], at: usize) -> bool {
 
 /// Whether the number counts people or days.
 fn is_counted(words: &[Word], at: usize) -> bool {
-    matches!(
-        open(words, at),
-        "guests" | "people" | "persons" | "adults" | "nights" | "days" | "night" | "children" | "kids"
-    )
+    let what = open(words, at);
+    guest(what).is_some() || matches!(what, "nights" | "days" | "night")
 }
 
 /// Where a range begins whose end this is: `between 80 and 110`.

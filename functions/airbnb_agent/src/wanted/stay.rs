@@ -106,10 +106,8 @@ fn are_nights(days: &[When], nights: u32, today: NaiveDate) -> bool {
 
 fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<(NaiveDate, NaiveDate), String> {
     let when = &in_its_year(when);
-    if let Some((first, second)) = unclear(when) {
-        return Err(format!(
-            "Which day is {first}/{second}? Please write the month's name."
-        ));
+    if let Some(question) = when.unclear() {
+        return Err(question);
     }
     let mut dates = ends(when, today);
     // A stay lies ahead: "12 October" said on the 24th is next year's.
@@ -158,27 +156,17 @@ fn next_year(when: &When, today: NaiveDate) -> When {
 
 /// The days of it; of a span the first and the last alone, as spans are cut where they are long.
 fn ends(when: &When, today: NaiveDate) -> Vec<NaiveDate> {
-    let When::Span(first_said, last) = when else {
+    let Some((first, last)) = when.ends(today) else {
         return when.resolve(today);
     };
-    let first = first_said.resolve(today).first().copied();
-    let are_names = [first_said, last]
-        .iter()
-        .all(|when| matches!(***when, When::Weekday { .. }));
-    let last = first.and_then(|first| last.resolve(first).last().copied());
+    let is_name = |when: &When| matches!(when, When::Weekday { .. });
+    let are_names = matches!(when, When::Span(first, last) if is_name(first) && is_name(last));
     // "Tuesday to Tuesday" is a week.
     let week = Days::new(if are_names && first == last { 7 } else { 0 });
-    let last = last.and_then(|last| last.checked_add_days(week));
-    first.into_iter().chain(last).collect()
-}
-
-/// The two numbers of a date of which nobody knows which is the month.
-fn unclear(when: &When) -> Option<(u32, u32)> {
-    match when {
-        When::Unclear { first, second, .. } => Some((*first, *second)),
-        When::Span(first, last) => unclear(first).or_else(|| unclear(last)),
-        _ => None,
-    }
+    [Some(first), last.checked_add_days(week)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// "28 February to 2 March 2028" begins in 2028, "30 December to 2 January 2028" the year before.

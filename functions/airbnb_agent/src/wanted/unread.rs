@@ -6,11 +6,7 @@ use words::{Named, When};
 /// Whether a number is left over that counts nothing ("2 bedrooms" do) and is no age, or a little word that relates a day to something:
 /// "after Friday".
 pub(super) fn is_any(words: &[Word], places: &[Named], days: &[(usize, When)]) -> bool {
-    let is_place = |at: usize| {
-        places
-            .iter()
-            .any(|place| (place.at..place.at + place.words).contains(&at))
-    };
+    let is_place = |at: usize| places.iter().any(|place| place.has(at));
     let is_number = |at: usize| open(words, at).starts_with(|c: char| c.is_ascii_digit());
     let counts = |at: usize| !open(words, at + 1).is_empty() && !is_place(at + 1);
     // "Aged 6 and 9", "(13 and 15)"

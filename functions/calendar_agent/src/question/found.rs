@@ -11,23 +11,18 @@ use super::{Said, too_many};
 /// The question to ask, where they make no sense.
 pub(super) fn dates(said: &Said, today: NaiveDate) -> Result<Vec<NaiveDate>, String> {
     let is_any = |is: &dyn Fn(&When) -> bool| said.days.iter().any(is);
-    let unclear = said.days.iter().find_map(|day| match day {
-        When::Unclear { first, second, .. } => Some((first, second)),
-        _ => None,
-    });
-    if let Some((first, second)) = unclear {
-        return Err(format!(
-            "Is {first}/{second} the day or the month first? Tell me the date with the month's name."
-        ));
+    if let Some(question) = said.days.iter().find_map(When::unclear) {
+        return Err(question);
     }
-    if is_any(&|day| is_cut(day, today)) {
+    // There are more days between the two than are told.
+    let end = |day: &When| day.ends(today).map(|(_, last)| last);
+    if is_any(&|day| end(day) > day.resolve(today).last().copied()) {
         return Err(too_many());
     }
-    if let Some(date) = words::days::misnamed(&said.named, today) {
-        let date = date.format("%-d %B %Y is a %A.");
-        return Err(format!("{date} Which day do you mean?"));
+    if let Some(question) = words::days::misnamed(&said.named, today) {
+        return Err(question);
     }
-    if is_any(&|day| is_reversed(day, today)) {
+    if is_any(&|day| day.ends(today).is_some_and(|(first, last)| last < first)) {
         return Err("That ends before it begins. From which day to which?".to_owned());
     }
     if said.is_week && is_any(&|day| matches!(day, When::Month(_))) {
@@ -84,25 +79,4 @@ fn month_of(month: u32, today: NaiveDate) -> Vec<NaiveDate> {
         Some(first) => first.iter_days().take_while(|day| day.month() == month).collect(),
         None => When::Past(Box::new(When::Month(month))).resolve(today),
     }
-}
-
-/// Whether a span of dates ends before it begins.
-fn is_reversed(day: &When, today: NaiveDate) -> bool {
-    let When::Span(first, last) = day else {
-        return false;
-    };
-    let first = first.resolve(today).first().copied();
-    first.is_some_and(|first| last.resolve(first).last().is_some_and(|last| *last < first))
-}
-
-/// Whether there are more days between the two than are told.
-fn is_cut(day: &When, today: NaiveDate) -> bool {
-    let When::Span(_, last) = day else {
-        return false;
-    };
-    let days = day.resolve(today);
-    let end = days
-        .first()
-        .and_then(|first| last.resolve(*first).last().copied());
-    end > days.last().copied()
 }

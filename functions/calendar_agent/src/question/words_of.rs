@@ -121,23 +121,23 @@ fn is_deed(words: &[Word]) -> bool {
     const POLITE: [&str; 9] = [
         "please", "can", "could", "would", "will", "you", "i", "to", "want",
     ];
+    const DEEDS: [&str; 12] = [
+        "add",
+        "book",
+        "cancel",
+        "create",
+        "decline",
+        "delete",
+        "invite",
+        "move",
+        "postpone",
+        "remove",
+        "reschedule",
+        "schedule",
+    ];
     let mut said = words.iter().map(|word| word.lower.as_str());
-    let first = said.find(|word| !POLITE.contains(word)).unwrap_or_default();
-    matches!(
-        first,
-        "add"
-            | "book"
-            | "cancel"
-            | "create"
-            | "decline"
-            | "delete"
-            | "invite"
-            | "move"
-            | "postpone"
-            | "remove"
-            | "reschedule"
-            | "schedule"
-    )
+    let first = said.find(|word| !POLITE.contains(word));
+    first.is_some_and(|first| DEEDS.contains(&first))
 }
 
 /// Takes two words that stand side by side out of the way of the dates: `the week of 13 March`.

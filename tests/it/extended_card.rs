@@ -1,7 +1,9 @@
 //! Cards for callers who show who they are: the host's lists the agents of its tenant.
 
+use a2a::OpenAgents;
 use a2a::card::{Signature, Verdict};
 use auth::card_signature::{self, Checked};
+use domain::{AgentType, Clock as _, Tenant};
 use serde_json::{Value, json};
 use tests::Local;
 
@@ -92,5 +94,47 @@ async fn the_hosts_card_for_its_tenants_callers_lists_the_tenants_agents() {
     let token = local.system.token("acme", "ada", weather).unwrap();
     let (_, answer) = asked(weather, Some(&token)).await;
     assert_eq!(answer["error"]["code"], -32004, "{answer}");
+    local.system.stop().await;
+}
+
+/// The types of the agents that the host of a tenant calls open.
+async fn open_types(local: &Local, tenant: &str) -> Vec<String> {
+    let url = local
+        .endpoint(&format!("/tenants/{tenant}/host_agent"))
+        .to_owned();
+    let token = local.system.token(tenant, "ada", &url).unwrap();
+    let (status, answer) = asked(&url, Some(&token)).await;
+    assert_eq!(status, 200, "{answer}");
+    let open = OpenAgents::of(&answer["result"]);
+    open.types().map(ToString::to_string).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_hosts_card_names_the_agents_that_demand_nothing_as_its_flows_have_it() {
+    let local = Local::start().await;
+    // The calendar wants a token, and Horizon is its tenant's own.
+    let open = ["airbnb", "report", "weather"];
+    assert_eq!(open_types(&local, "acme").await, open);
+    // What asked a user of this tenant for a sign-in is private for this tenant.
+    let (acme, weather) = (
+        Tenant::parse("acme").unwrap(),
+        AgentType::parse("weather").unwrap(),
+    );
+    let store = local.system.store();
+    store
+        .private_types()
+        .note(&acme, &weather, local.clock.now())
+        .await
+        .unwrap();
+    assert_eq!(open_types(&local, "acme").await, ["airbnb", "report"]);
+    assert_eq!(open_types(&local, "globex").await, open);
+    // What is declared private is so for everybody.
+    let registry = local.endpoint("/registry").trim_end_matches('/');
+    let declared = tests::user::http()
+        .put(format!("{registry}/types/report"))
+        .bearer_auth(local.endpoint("/registry_token"))
+        .json(&json!({"scope": "global", "private": true}));
+    assert!(declared.send().await.unwrap().status().is_success());
+    assert_eq!(open_types(&local, "globex").await, ["airbnb", "weather"]);
     local.system.stop().await;
 }

@@ -62,4 +62,5 @@ mod validator;
 mod verify;
 mod walk;
 mod watched;
+mod web_push;
 mod webhook_signature;

@@ -100,6 +100,7 @@ async fn a_conversation_is_answered_as_the_document_says() {
         )
         .await;
     watched.get("/api/connections", "").await;
+    watched.get("/api/push", "").await;
     watched.get("/api/models", "").await;
     // What is wrong with a request has a form too.
     for (path, wrong) in [

@@ -71,6 +71,12 @@ fn bodies(local: &Local, (admins, operators): (&str, &str)) -> Vec<Case> {
         case(Method::POST, format!("{registry}/agents"), Some(&admin)),
         case(Method::PUT, format!("{registry}/types/rubbish"), Some(&admin)),
     ];
+    let pass = local.system.push_pass("acme", "rubbish");
+    cases.push(case(
+        Method::POST,
+        format!("{base}/api/push/tasks"),
+        pass.as_ref(),
+    ));
     let (users, for_users) = users_of_acme(local);
     cases.push(case(Method::POST, users.clone(), for_users.as_ref()));
     cases.push(case(Method::PATCH, format!("{users}/ada"), for_users.as_ref()));
@@ -82,6 +88,7 @@ fn bodies(local: &Local, (admins, operators): (&str, &str)) -> Vec<Case> {
         (Method::POST, "ops/agents/nope/check", operators),
         (Method::POST, "session/guest", admins),
         (Method::PATCH, "chats/nope", admins),
+        (Method::PUT, "push", admins),
         (
             Method::PUT,
             "chats/nope/feedback/00000000-0000-4000-8000-000000000000",
@@ -247,6 +254,7 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
             (Method::PUT, format!("{base}/api/chats/{id}/feedback/{id}"), None),
             (Method::GET, format!("{base}/api/events?after={id}"), None),
             (Method::DELETE, format!("{base}/api/connections/{id}"), None),
+            (Method::DELETE, format!("{base}/api/push/{id}"), None),
             (Method::POST, format!("{base}/api/ops/agents/{id}/check"), None),
             (Method::POST, format!("{base}/api/ops/agents/{id}/{id}"), None),
             (

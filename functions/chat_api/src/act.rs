@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawPathParams, State};
-use domain::{Approval, Message, MessageId, Owner, PLAN_HASH, Part, Role, Task, TaskPlan, TaskState};
+use domain::{Approval, Message, MessageId, PLAN_HASH, Part, Role, Task, TaskPlan, TaskState};
 use outbound::SendResponse;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::chat::local_id;
 use crate::error::RouteError;
 use crate::guard::MayChange;
+use crate::host::Sender;
 use crate::owned::OwnedTask;
 use crate::state::AppState;
 use crate::turn::Turn;
@@ -34,9 +35,13 @@ pub(crate) async fn act(
     State(room): State<Arc<AppState>>,
     params: RawPathParams,
     _: MayChange,
-    OwnedTask { task, owner }: OwnedTask,
+    OwnedTask { task, owner, pushes }: OwnedTask,
     body: Bytes,
 ) -> Result<Json<Value>, RouteError> {
+    let who = Sender {
+        owner: owner.clone(),
+        pushes,
+    };
     let action = params
         .iter()
         .find(|(name, _)| *name == "action")
@@ -46,7 +51,7 @@ pub(crate) async fn act(
             room.host.cancel(&owner, task.id).await?;
         }
         (Some("start"), state) if let Some(plan) = &task.plan => {
-            start_plan(&room, (&owner, &task), (plan, state), &body).await?;
+            start_plan(&room, (&who, &task), (plan, state), &body).await?;
         }
         (Some("start"), TaskState::Submitted) | (Some("retry"), TaskState::Unknown) => {
             room.host.retry(&owner, task.id).await?;
@@ -56,7 +61,7 @@ pub(crate) async fn act(
             return Err(RouteError::conflict("not_startable", reason));
         }
         (Some("retry"), TaskState::Failed | TaskState::Rejected | TaskState::Canceled) => {
-            return again(&room, &owner, &task).await;
+            return again(&room, &who, &task).await;
         }
         (Some("retry"), _) => {
             let reason = "only a task that did not succeed can be retried";
@@ -75,7 +80,7 @@ pub(crate) async fn act(
 /// changes nothing.
 async fn start_plan(
     room: &AppState,
-    (owner, task): (&Owner, &Task),
+    (who, task): (&Sender, &Task),
     (plan, state): (&TaskPlan, TaskState),
     body: &[u8],
 ) -> Result<(), RouteError> {
@@ -105,12 +110,12 @@ async fn start_plan(
     message.task_id = Some(task.id);
     message.context_id = Some(task.context_id.clone());
     message.metadata.insert(PLAN_HASH.to_owned(), named.into());
-    room.host.send(owner, message).await?;
+    room.host.send(who, message).await?;
     Ok(())
 }
 
 /// A finished task never changes: what it was asked for is asked once more, in the same conversation.
-async fn again(room: &AppState, owner: &Owner, task: &Task) -> Result<Json<Value>, RouteError> {
+async fn again(room: &AppState, who: &Sender, task: &Task) -> Result<Json<Value>, RouteError> {
     let nothing = || RouteError::conflict("not_retryable", "nobody asked for this task");
     let turn = Turn::taken_by(task).ok_or_else(nothing)?;
     let asked = task.history.iter().find(|message| message.role == Role::User);
@@ -121,13 +126,13 @@ async fn again(room: &AppState, owner: &Owner, task: &Task) -> Result<Json<Value
         reference_task_ids: vec![task.id.to_string()],
         ..Message::new(turn.next_attempt(), Role::User, asked.parts.clone())
     };
-    let SendResponse::Task(remote) = room.host.send(owner, message).await? else {
+    let SendResponse::Task(remote) = room.host.send(who, message).await? else {
         return Err(RouteError::conflict(
             "answered",
             "the host answered without a task",
         ));
     };
-    let new = room.find_task(owner, local_id(&remote.id)?).await?;
+    let new = room.find_task(&who.owner, local_id(&remote.id)?).await?;
     let mut view = view::task(&room.base, &new.ok_or(RouteError::NotFound)?, None);
     if let Some(fields) = view.as_object_mut() {
         fields.insert("retryOf".into(), json!(task.id));

@@ -25,6 +25,7 @@ use crate::error::RouteError;
 use crate::files::{self, Files};
 use crate::frames::{Frames, ui_stream};
 use crate::guard::MayChange;
+use crate::host::Sender;
 use crate::kept_files;
 use crate::place;
 use crate::relay::Relay;
@@ -73,12 +74,16 @@ pub(crate) async fn chat(
             (owner, Some(cookie))
         }
     };
+    let who = Sender {
+        pushes: seen.pushes(),
+        owner: owner.clone(),
+    };
     // A guest gets the cookie also where the host is out of reach: the repeat must be the same guest's.
     let seat = match &cookie {
         None => Seat::of(&room, &headers, &owner),
         Some(_) => Seat::new_guests(&room, &owner),
     };
-    let mut response = match answer(&room, seat, &owner, request, place).await {
+    let mut response = match answer(&room, seat, &who, request, place).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
     };
@@ -91,7 +96,7 @@ pub(crate) async fn chat(
 async fn answer(
     room: &AppState,
     seat: Seat,
-    owner: &Owner,
+    who: &Sender,
     request: ChatRequest,
     place: String,
 ) -> Result<Response, RouteError> {
@@ -103,6 +108,7 @@ async fn answer(
         agent,
         owner: _,
     } = request;
+    let owner = &who.owner;
     kept_files::bring_back(room, (owner, &chat), &mut message).await?;
     let named = match named {
         Some(id) => Some(replied_to(room, owner, &chat, id).await?),
@@ -123,6 +129,7 @@ async fn answer(
             (&chat, &tasks),
             &turn,
             Meant {
+                pushes: who.pushes,
                 task: named.as_ref(),
                 agent,
                 place,
@@ -203,6 +210,8 @@ async fn open(
 
 /// What a message is about, as its user says by more than words.
 struct Meant<'m> {
+    /// Whether browsers of its user are told of what becomes of it.
+    pushes: bool,
     /// The task whose card it is a reply to.
     task: Option<&'m Task>,
     /// The agent that it is for.
@@ -221,6 +230,7 @@ async fn send(
     (chat, tasks): (&Chat, &[Task]),
     turn: &Turn<'_>,
     Meant {
+        pushes,
         task: named,
         agent,
         place,
@@ -259,11 +269,15 @@ async fn send(
             .map(RemoteTaskId::as_str),
     });
     let mut message = consent_code::taken_out(message, consents);
-    let mut answer = room.host.send(&chat.owner, message.clone()).await;
+    let who = Sender {
+        owner: chat.owner.clone(),
+        pushes,
+    };
+    let mut answer = room.host.send(&who, message.clone()).await;
     // The task may have ended meanwhile: then this is a new request.
     if message.task_id.is_some() && matches!(&answer, Err(RouteError::NotFound | RouteError::Refused(_))) {
         message.task_id = None;
-        answer = room.host.send(&chat.owner, message).await;
+        answer = room.host.send(&who, message).await;
     }
     match answer? {
         SendResponse::Message(message) => {

@@ -38,6 +38,10 @@ pub(crate) enum RouteError {
     CrossOrigin,
     #[error("nobody is let in here who has not signed in; a browser does so at {at}")]
     SignInRequired { at: Url },
+    #[error("whoever tells of a task shows what it was given for that")]
+    NoPass,
+    #[error("not every browser could be told now; tell it again later")]
+    ToldLater,
     #[error("there is no such thing here")]
     NotFound,
     #[error("the chat was deleted")]
@@ -139,6 +143,8 @@ impl IntoResponse for RouteError {
             ),
             Self::SignInRequired { at } => sign_in_first(&at, &message),
             Self::CrossOrigin => answer(StatusCode::FORBIDDEN, "cross_origin", &message),
+            Self::NoPass => answer(StatusCode::UNAUTHORIZED, "unauthorized", &message),
+            Self::ToldLater => later("told_later", &message),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found", &message),
             Self::Deleted => answer(StatusCode::GONE, "chat_deleted", &message),
             Self::Conflict { code, .. } => answer(StatusCode::CONFLICT, code, &message),

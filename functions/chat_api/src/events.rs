@@ -38,7 +38,7 @@ pub(crate) async fn events(
     State(room): State<Arc<AppState>>,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
-    OwnedTask { task, owner }: OwnedTask,
+    OwnedTask { task, owner, .. }: OwnedTask,
 ) -> Result<Response, RouteError> {
     let seen = seen(&headers, query.as_deref())?;
     if task.status.state.is_terminal() && seen >= task.rev {

@@ -16,7 +16,7 @@ use http::HeaderMap;
 use http::header::SET_COOKIE;
 use serde_json::{Value, json};
 use store::audit::{self, Action, Actor, Audit};
-use store::{Adopted, GuestBefore, LiveSession, PageRequest, Session};
+use store::{Adopted, GuestBefore, LiveSession, PageRequest, Pushes, Session};
 
 use crate::error::RouteError;
 use crate::guard::MayChange;
@@ -124,6 +124,8 @@ async fn rotated(room: &AppState, hash: &str, owner: &Owner) -> Result<http::Hea
     let session = Session {
         owner: owner.clone(),
         guest: None,
+        // Browsers subscribe anew: whoever planted a guest's cookie must not hear of what becomes the person's.
+        pushes: Pushes::default(),
         ..found.ok_or_else(gone)?
     };
     let token = edge::session::token(room.entropy.as_ref());

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use a2a::{Connections, Disconnected};
+use a2a::{Connections, Disconnected, PushTarget};
+use auth::web_push::WebPushKeys;
 use auth::{Grant, KeyError, SigningKey};
 use domain::{
-    Clock, Endpoint, Entropy, Generation, Message, Owner, RemoteTaskId, SecretString, TaskId, Tenant,
-    Timestamp, Transport,
+    Clock, Endpoint, Entropy, ExposeSecret, Generation, Message, Owner, PushConfigId, RemoteTaskId,
+    SecretString, TaskId, Tenant, Timestamp, Transport,
 };
 use http::Method;
 use outbound::{CallError, Outbound, RemoteTask, SendCall, SendResponse, below};
@@ -24,6 +25,17 @@ const RESERVE: Duration = Duration::from_secs(60);
 /// Most owners whose tokens are kept.
 const KEPT_MAX: usize = 1_000;
 
+/// What the push configuration of a task is called by which we are told of it ourselves.
+const AWAY: &str = "away";
+
+/// In whose name something is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Sender {
+    pub(crate) owner: Owner,
+    /// Whether browsers of the owner are told of tasks.
+    pub(crate) pushes: bool,
+}
+
 /// A client of the tenant's host agent.
 pub(crate) struct HostClient {
     endpoint: Endpoint,
@@ -33,6 +45,9 @@ pub(crate) struct HostClient {
     outbound: Outbound,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
+    push: Arc<WebPushKeys>,
+    /// Where the host tells of tasks whose owners want to hear of them in browsers.
+    tells_at: Url,
     tokens: Mutex<HashMap<Owner, (SecretString, Timestamp)>>,
 }
 
@@ -45,6 +60,8 @@ pub(crate) struct HostClientParts {
     pub(crate) outbound: Outbound,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) push: Arc<WebPushKeys>,
+    pub(crate) tells_at: Url,
 }
 
 impl HostClient {
@@ -57,6 +74,8 @@ impl HostClient {
             outbound,
             clock,
             entropy,
+            push,
+            tells_at,
         } = parts;
         let endpoint = Endpoint {
             url,
@@ -73,6 +92,8 @@ impl HostClient {
             outbound,
             clock,
             entropy,
+            push,
+            tells_at,
             tokens: Mutex::default(),
         }
     }
@@ -82,16 +103,35 @@ impl HostClient {
         &self.endpoint.url
     }
 
-    /// Sends a message and does not wait for the task's end.
-    pub(crate) async fn send(&self, owner: &Owner, message: Message) -> Result<SendResponse, RouteError> {
-        let token = self.token(owner)?;
+    /// Sends a message and does not wait for the task's end. Where browsers of its owner are told, the host tells of what becomes of it.
+    pub(crate) async fn send(&self, who: &Sender, message: Message) -> Result<SendResponse, RouteError> {
+        let token = self.token(&who.owner)?;
         let mut call = SendCall::new(message);
+        call.push = who.pushes.then(|| PushTarget {
+            id: PushConfigId::parse(AWAY).ok(),
+            url: self.tells_at.clone(),
+            token: Some(self.push.pass(&who.owner)),
+            authentication: None,
+        });
         call.history_length = Some(0); // the task is read from the store
         // The page shows words as they come, where the host's model gives them so.
         let sent = self
             .outbound
             .send_with(&self.endpoint, (&call, a2a::DRAFTS), Some(&token));
         Ok(sent.await?)
+    }
+
+    /// Has the host tell of what becomes of a task that is under way.
+    pub(crate) async fn tells_of(&self, owner: &Owner, task: TaskId) -> Result<(), RouteError> {
+        let token = self.token(owner)?;
+        let url = below(
+            &self.endpoint.url,
+            &format!("tasks/{task}/pushNotificationConfigs"),
+        );
+        let pass = self.push.pass(owner);
+        let config = json!({"id": AWAY, "url": self.tells_at, "token": pass.expose_secret()});
+        let answered: Result<Value, CallError> = self.outbound.post_json(&url, &config, Some(&token)).await;
+        answered.map(|_| ()).map_err(RouteError::from)
     }
 
     /// Calls a task off.

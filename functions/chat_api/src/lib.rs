@@ -42,6 +42,8 @@ mod owned;
 mod page;
 mod place;
 mod plan_view;
+mod push;
+mod push_told;
 mod registry;
 mod relay;
 mod resume;
@@ -66,6 +68,7 @@ mod who;
 
 use std::sync::Arc;
 
+use auth::web_push::WebPushKeys;
 use axum::Router;
 use domain::AgentName;
 use edge::{Error, FILES_BODY_LIMIT, Front, Function, Ground};
@@ -82,8 +85,10 @@ pub const NAME: &str = "chat_api";
 /// # Errors
 /// Where a secret cannot be read, or does not hold what it should.
 pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
+    let key = ground.signing_key(&config.session_key).await?;
     Ok(Function::new(router(State {
-        key: ground.signing_key(&config.session_key).await?,
+        push: Arc::new(WebPushKeys::of(&key, &config.tenant)?),
+        key,
         tenant: config.tenant,
         base: config.base,
         host: AgentName::parse("host")?,
@@ -251,6 +256,26 @@ fn served() -> Routes<Arc<state::AppState>> {
             "/api/connections/{id}",
             "ends a connection",
             connections::disconnect,
+        )
+        .get(
+            "/api/push",
+            "gives the key to subscribe with, and says whether this browser is told of tasks",
+            push::show,
+        )
+        .put(
+            "/api/push",
+            "has this browser told of tasks while no page is open",
+            push::subscribe,
+        )
+        .delete(
+            "/api/push/{id}",
+            "has a browser told of tasks no longer",
+            push::unsubscribe,
+        )
+        .post(
+            "/api/push/tasks",
+            "takes the host's word about a task, and tells its user's browsers",
+            push_told::told,
         )
         .get(
             "/api/ops/agents",

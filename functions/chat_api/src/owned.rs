@@ -8,7 +8,7 @@ use http::request::Parts;
 use store::{Chat, TaskKey};
 
 use crate::error::RouteError;
-use crate::session::Visitor;
+use crate::session::{Seen, Visitor};
 use crate::state::AppState;
 
 /// The chat in the path, where the session has one of that id.
@@ -44,17 +44,24 @@ impl FromRequestParts<Arc<AppState>> for OwnedChat {
 pub(crate) struct OwnedTask {
     pub(crate) task: Task,
     pub(crate) owner: Owner,
+    /// Whether browsers of the owner are told of tasks.
+    pub(crate) pushes: bool,
 }
 
 impl FromRequestParts<Arc<AppState>> for OwnedTask {
     type Rejection = RouteError;
     async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
         let id = TaskId::parse(&id(parts, room).await?).map_err(|_| RouteError::NotFound)?;
-        let Visitor(owner) = Visitor::from_request_parts(parts, room).await?;
+        let seen = Seen::from_request_parts(parts, room).await?;
+        let Visitor(owner) = Visitor::of(&seen, room)?;
         let owner = owner.ok_or(RouteError::NotFound)?;
         tracing::Span::current().record("task.id", tracing::field::display(&id));
         let task = room.find_task(&owner, id).await?.ok_or(RouteError::NotFound)?;
-        Ok(Self { task, owner })
+        Ok(Self {
+            task,
+            owner,
+            pushes: seen.pushes(),
+        })
     }
 }
 

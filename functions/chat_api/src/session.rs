@@ -67,6 +67,13 @@ impl Visitor {
     }
 }
 
+impl Seen {
+    /// Whether browsers of whoever came are told of tasks.
+    pub(crate) fn pushes(&self) -> bool {
+        self.0.as_ref().is_some_and(|session| session.pushes)
+    }
+}
+
 impl AppState {
     /// What an owner is known by in a browser, which keeps under it what has not left yet. It leads to nothing.
     pub(crate) fn mark(&self, owner: &Owner) -> String {

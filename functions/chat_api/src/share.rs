@@ -43,7 +43,7 @@ struct Wanted {
 pub(crate) async fn make(
     State(room): State<Arc<AppState>>,
     _: MayChange,
-    OwnedTask { task, owner }: OwnedTask,
+    OwnedTask { task, owner, .. }: OwnedTask,
     Seen(session): Seen,
     body: Bytes,
 ) -> Result<(StatusCode, Json<Value>), RouteError> {
@@ -111,7 +111,7 @@ pub(crate) async fn make(
 /// Whether the task is shared, and until when; the link was told when it was made.
 pub(crate) async fn show(
     State(room): State<Arc<AppState>>,
-    OwnedTask { task, owner }: OwnedTask,
+    OwnedTask { task, owner, .. }: OwnedTask,
 ) -> Result<Json<Value>, RouteError> {
     let sessions = room.store.sessions();
     let share = sessions
@@ -128,7 +128,7 @@ pub(crate) async fn show(
 pub(crate) async fn end(
     State(room): State<Arc<AppState>>,
     _: FromHere,
-    OwnedTask { task, owner }: OwnedTask,
+    OwnedTask { task, owner, .. }: OwnedTask,
 ) -> Result<StatusCode, RouteError> {
     if room
         .store

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auth::SigningKey;
+use auth::web_push::WebPushKeys;
 use domain::{AgentName, Clock, Entropy, Tenant};
 use outbound::{Outbound, below};
 use store::{OwnSettings, Store};
@@ -33,6 +34,8 @@ pub struct State {
     pub store: Store,
     /// The tenant's session key.
     pub key: Arc<SigningKey>,
+    /// The keys that follow from it for browsers that are told of tasks.
+    pub push: Arc<WebPushKeys>,
     /// The way to the host.
     pub outbound: Outbound,
     /// The time.
@@ -87,6 +90,10 @@ pub(crate) struct AppState {
     pub(crate) authority: Option<Url>,
     /// Where the tenant's users are looked after, where that is known.
     pub(crate) users: Option<Url>,
+    /// The keys for browsers that are told of tasks.
+    pub(crate) push: Arc<WebPushKeys>,
+    /// The way to push services.
+    pub(crate) outbound: Outbound,
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -114,6 +121,7 @@ impl AppState {
             idp,
             store,
             key,
+            push,
             outbound,
             clock,
             entropy,
@@ -138,7 +146,9 @@ impl AppState {
             tenant: tenant.clone(),
             issuer,
             key,
-            outbound,
+            outbound: outbound.clone(),
+            tells_at: below(&base, "api/push/tasks"),
+            push: Arc::clone(&push),
             clock: clock.clone(),
             entropy: entropy.clone(),
         });
@@ -156,6 +166,8 @@ impl AppState {
             agent: host,
             host: host_client,
             registry,
+            push,
+            outbound,
             store,
             clock,
             entropy,

@@ -21,7 +21,7 @@ const LOOK: u32 = 200;
 /// With `?refresh=true` the host first asks the agents that work on it; where that fails, what is stored is shown.
 pub(crate) async fn task(
     State(room): State<Arc<AppState>>,
-    OwnedTask { mut task, owner }: OwnedTask,
+    OwnedTask { mut task, owner, .. }: OwnedTask,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, RouteError> {
     let mut refreshed = None;

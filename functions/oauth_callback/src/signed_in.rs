@@ -144,6 +144,7 @@ async fn begin(visit: &Visit, issuer: &SignInIssuer, who: Identified) -> Result<
         expires_at: now.after(LIFETIME),
         person: Some(person),
         guest,
+        pushes: store::Pushes::default(),
     };
     let sessions = app.consents.store.sessions();
     let token = edge::session::token(app.entropy());
@@ -159,6 +160,9 @@ async fn begin(visit: &Visit, issuer: &SignInIssuer, who: Identified) -> Result<
             return Err(SignInPage::TooOld);
         }
     }
+    sessions
+        .learn_subscriptions(app.tenant(), &session.owner, &hash)
+        .await?;
     // One browser, one session: that of whoever was signed in here before is over. A guest's stays the guest's.
     if let Some((before, _)) = earlier.filter(|(_, session)| session.person.is_some()) {
         sessions.end_session(app.tenant(), &before).await?;

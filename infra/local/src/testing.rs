@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::System;
 use crate::client::plain;
+use auth::web_push::WebPushKeys;
 use auth::{AccessToken, Grant};
-use domain::{ExposeSecret, Tenant};
+use domain::{ExposeSecret, Owner, Tenant};
 
 /// How long a token of [`System::token`] lives.
 const LIFETIME: Duration = Duration::from_secs(300);
@@ -85,6 +86,19 @@ impl System {
     #[must_use]
     pub fn token(&self, tenant: &str, owner: &str, audience: &str) -> Option<String> {
         self.signed(Signer::Session(tenant), owner, audience, "tasks", Duration::ZERO)
+    }
+
+    /// The pass by which a tenant's host tells the chat of this owner's tasks; `None` where there is no such tenant.
+    #[must_use]
+    pub fn push_pass(&self, tenant: &str, owner: &str) -> Option<String> {
+        let current = self.control.now();
+        let name = Tenant::from_prefix(tenant).ok()?;
+        let own = current.endpoints.named(&name)?.0;
+        let session = &current.secrets.tenants.get(own)?.session;
+        let pass = WebPushKeys::of(session, own)
+            .ok()?
+            .pass(&Owner::parse(owner).ok()?);
+        Some(pass.expose_secret().to_owned())
     }
 
     /// A token of a tenant for the registry.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use aws_lc_rs::agreement::{ECDH_P256, PrivateKey};
 use aws_lc_rs::encoding::{AsDer as _, Pkcs8V1Der};
+use aws_lc_rs::hmac;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, RsaKeyPair};
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use domain::{Entropy, ExposeSecret as _, SecretString, Tenant, Timestamp};
 use jsonwebtoken::jwk::{Jwk, PublicKeyUse};
 use jsonwebtoken::{EncodingKey, Header};
@@ -25,6 +26,8 @@ pub struct SigningKey {
     algorithm: Algorithm,
     jwk: Value,
     key: EncodingKey,
+    /// The key as what other keys are derived from.
+    root: hmac::Key,
 }
 
 /// What a token of a session is to say.
@@ -151,6 +154,7 @@ impl SigningKey {
     /// [`KeyError::Unusable`] where it is none.
     pub fn from_pem(pem: &SecretString) -> Result<Self, KeyError> {
         let bad = |_| KeyError::Unusable("no PKCS#8 PEM of a P-256 or RSA key");
+        let root = root(pem)?;
         let pem = pem.expose_secret().as_bytes();
         let (key, algorithm) = match EncodingKey::from_ec_pem(pem) {
             Ok(key) => (key, Algorithm::Es256),
@@ -170,7 +174,33 @@ impl SigningKey {
             algorithm,
             jwk,
             key,
+            root,
         })
+    }
+
+    /// 32 bytes for a purpose: keys of other kinds need no secret of their own, and nothing about this one can be learned from them
+    /// (HMAC-SHA256 as a key derivation function, as [`Sealer::derived`](crate::Sealer::derived) has it).
+    pub(crate) fn derived(&self, purpose: &str) -> [u8; 32] {
+        let mut derived = [0; 32];
+        let tag = hmac::sign(&self.root, format!("switchyard/{purpose}").as_bytes());
+        derived.copy_from_slice(tag.as_ref());
+        derived
+    }
+
+    /// The public half as an uncompressed point; none of an RSA key.
+    pub(crate) fn public_point(&self) -> Option<Vec<u8>> {
+        let part = |name: &str| URL_SAFE_NO_PAD.decode(self.jwk.get(name)?.as_str()?).ok();
+        Some([vec![4], part("x")?, part("y")?].concat())
+    }
+
+    /// A JWT with this very header and these claims, for those who want no more in it.
+    pub(crate) fn sign_plain(
+        &self,
+        header: &Header,
+        claims: &impl Serialize,
+    ) -> Result<SecretString, KeyError> {
+        let token = jsonwebtoken::encode(header, claims, &self.key);
+        token.map(SecretString::from).map_err(|_| KeyError::NotSigned)
     }
 
     /// The key's name: its JWK thumbprint (RFC 7638).
@@ -320,6 +350,15 @@ fn jws(algorithm: Algorithm) -> jsonwebtoken::Algorithm {
         Algorithm::Es256 => jsonwebtoken::Algorithm::ES256,
         Algorithm::Rs256 => jsonwebtoken::Algorithm::RS256,
     }
+}
+
+/// What other keys are derived from: the key's bytes, however its PEM is broken into lines.
+fn root(pem: &SecretString) -> Result<hmac::Key, KeyError> {
+    let lines = pem.expose_secret().lines().map(str::trim);
+    let text: String = lines.filter(|line| !line.starts_with("-----")).collect();
+    let bytes = STANDARD.decode(text);
+    let bytes = bytes.map_err(|_| KeyError::Unusable("no PKCS#8 PEM of a P-256 or RSA key"))?;
+    Ok(hmac::Key::new(hmac::HMAC_SHA256, &bytes))
 }
 
 /// A new key from its PKCS#8, with the PEM of it.

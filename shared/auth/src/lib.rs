@@ -58,6 +58,7 @@ mod slots;
 pub mod token;
 mod validator;
 mod verify;
+pub mod web_push;
 pub mod webhook;
 
 pub use algorithm::Algorithm;

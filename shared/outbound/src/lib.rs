@@ -42,6 +42,7 @@ mod keys;
 mod origin;
 mod policy;
 mod push;
+mod web_push;
 
 pub use a2a::{RemoteTask, SendCall, SendResponse};
 pub use broker::Bridge;
@@ -54,6 +55,7 @@ pub use keys::{FetchedKeys, PushKeys};
 pub use origin::TrustedOrigin;
 pub use policy::Policy;
 pub use push::{PushDelivery, PushError};
+pub use web_push::WebPush;
 
 /// The address below a base, whether the base ends in a slash or not.
 #[must_use]

@@ -14,6 +14,11 @@ pub(crate) fn number(value: impl Into<i128>) -> AttributeValue {
     AttributeValue::N(value.into().to_string())
 }
 
+/// True.
+pub(crate) fn yes() -> AttributeValue {
+    AttributeValue::Bool(true)
+}
+
 /// A list of numbers.
 pub(crate) fn numbers(values: &[u64]) -> AttributeValue {
     AttributeValue::L(values.iter().map(|value| number(*value)).collect())

@@ -68,8 +68,9 @@ pub use private_types::PrivateTypes;
 pub use purge::{Purge, PurgeError, Purged};
 pub use schema::Tables;
 pub use sessions::{
-    Added, Adopted, Chat, Conversation, GuestBefore, KnownPerson, LiveSession, Opened, Person, Profile,
-    SHARES_MAX, Session, Sessions, Share, SharedAgent, SignedIn, StoredMessage, Verdict, person_id,
+    Added, Adopted, Chat, Conversation, GuestBefore, KnownPerson, LiveSession, MAX_SUBSCRIPTIONS, Opened,
+    Person, Profile, PushSubscription, Pushes, SHARES_MAX, Session, Sessions, Share, SharedAgent, SignedIn,
+    StoredMessage, Verdict, person_id,
 };
 pub use tasks::{
     AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,

@@ -10,6 +10,7 @@ mod people;
 mod removal;
 mod replaced;
 mod shares;
+mod subscriptions;
 
 use domain::{Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,7 @@ pub use live::{LiveSession, SignedIn};
 pub use messages::{Added, Conversation, StoredMessage};
 pub use people::{Adopted, KnownPerson, Profile, person_id};
 pub use shares::{SHARES_MAX, Share, SharedAgent};
+pub use subscriptions::{MAX_SUBSCRIPTIONS, PushSubscription};
 
 /// A browser's session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +42,17 @@ pub struct Session {
     pub person: Option<Person>,
     /// The guest who was in this browser when that person signed in, until the person says whose work that is.
     pub guest: Option<GuestBefore>,
+    /// Which browsers of the owner are told of tasks.
+    pub pushes: Pushes,
+}
+
+/// Which of an owner's browsers are told of tasks while no page is open there, as a session knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pushes {
+    /// The subscription of this session's own browser.
+    pub here: Option<String>,
+    /// Whether any of them is told. It may still say so for a while where none is any more.
+    pub anywhere: bool,
 }
 
 /// A guest who was in a browser before somebody signed in there.
@@ -98,6 +111,15 @@ struct SessionItem {
     person: Option<Person>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     guest: Option<GuestBefore>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subscription: Option<String>,
+    #[serde(default, skip_serializing_if = "is_no")]
+    pushes: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_no(told: &bool) -> bool {
+    !told
 }
 
 fn session_key(tenant: &Tenant, token_hash: &str) -> Key {
@@ -117,6 +139,8 @@ fn session_item(tenant: &Tenant, token_hash: &str, session: &Session) -> Session
         expires_at: expiry(session.expires_at),
         person: session.person.clone(),
         guest: session.guest.clone(),
+        subscription: session.pushes.here.clone(),
+        pushes: session.pushes.anywhere,
     }
 }
 
@@ -139,6 +163,7 @@ impl Sessions<'_> {
             expires_at,
             person: None,
             guest: None,
+            pushes: Pushes::default(),
         };
         self.begin_session(tenant, token_hash, &guest).await
     }
@@ -162,14 +187,21 @@ impl Sessions<'_> {
         Ok(())
     }
 
-    /// Ends the session of that token, if there is one.
+    /// Ends the session of that token, if there is one. Its browser is told of no tasks any more.
     ///
     /// # Errors
     /// What the database says.
     pub async fn end_session(&self, tenant: &Tenant, token_hash: &str) -> Result<(), StoreError> {
-        self.store
-            .remove(self.table(), &session_key(tenant, token_hash))
-            .await
+        let key = session_key(tenant, token_hash);
+        let Some(item) = self.store.item(self.table(), &key).await? else {
+            return Ok(());
+        };
+        let ends: SessionItem = decode(self.table(), item)?;
+        // The session last: what breaks off in between is found again.
+        if let Some(id) = &ends.subscription {
+            self.drop_subscription(tenant, &ends.owner, id).await?;
+        }
+        self.store.remove(self.table(), &key).await
     }
 
     /// Puts off the end of a guest's session. False where there is no such session any more.
@@ -228,6 +260,10 @@ impl Sessions<'_> {
             expires_at,
             person: item.person,
             guest: item.guest,
+            pushes: Pushes {
+                here: item.subscription,
+                anywhere: item.pushes,
+            },
         }))
     }
 

@@ -25,11 +25,18 @@ const HERE: &str = "a session is good at the one function that has its cookie";
 const WHOLE: &str = "a session has no scopes: it is its owner's";
 const BODYS: &str = "a notification's token is random, made for one job; nobody else issues one";
 const ONE_URL: &str = "a notification's token is good at one URL, the one it was given out with";
+/// Where the host tells of tasks.
+const TOLD: &str = "/api/push/tasks";
 /// The operation of the row that starts a plan.
 const START_PLAN: &str = "start a plan";
 /// The operation of the row that speaks no A2A.
 const PLAIN: &str = "plain";
 const LINKED: &str = "a link is all that is looked at, whoever has it";
+const PASSES: &str = "a pass follows from the tenant's session key, and is good as long as that is";
+const PASS_HERE: &str = "a pass is good at the one route that asks for it";
+/// A browser's subscription, RFC 8291's own.
+const SUBSCRIBES: &str = r#"{"endpoint":"http://127.0.0.1:9/send/1","keys":{"auth":"BTBZMqHH6r4Tts7J_aSIgg",
+    "p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"}}"#;
 const NO_SCOPE: &str = "a notification's token allows one thing: to tell of its job";
 
 pub(super) fn rows() -> Vec<Row> {
@@ -45,6 +52,7 @@ pub(super) async fn ask(world: &World, row: &Row, attack: Option<Attack>) -> Vec
     match row.function {
         "registry" => ask_registry(world, row, attack).await,
         "chat_api" if row.route == "/share/{token}" => ask_shared(world, row, attack).await,
+        "chat_api" if row.route == TOLD => ask_told(world, attack).await,
         "chat_api" => ask_chat(world, row, attack).await,
         "gateway" => {
             vec![told(world.request(row.method, &format!("{}{}", world.at("/gateway"), row.route))).await]
@@ -268,6 +276,24 @@ fn chat() -> impl Iterator<Item = Row> {
         // The victim deletes a chat of their own, made for that.
         row(("DELETE", "/api/chats/{id}", ""), gone, 204),
         row(("DELETE", "/api/connections/{id}", ""), gone, 200),
+        row(("GET", "/api/push", ""), empty, 200),
+        // Who is somebody else has their own browser told.
+        row(("PUT", "/api/push", ""), [Is(409), Hidden(200)], 200),
+        row(("DELETE", "/api/push/{id}", ""), gone, 204),
+        // Who may tell of their own tasks tells nobody of somebody else's, and is not told whether there is one.
+        Row {
+            cells: [
+                Is(401),
+                Is(401),
+                Na(PASSES),
+                Na(PASSES),
+                Na(PASS_HERE),
+                Is(401),
+                Hidden(204),
+                Na(PASS_HERE),
+            ],
+            ..row(("POST", TOLD, ""), gone, 204)
+        },
     ]
     .into_iter()
 }
@@ -416,6 +442,14 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
                 .replace("{message}", message)
                 .replace("{number}", "0")
         }
+        false if path.contains("/push/") => {
+            // The victim's own, which nobody else has.
+            let victims = SUBSCRIBES.replace("send/1", "send/victim");
+            let body = serde_json::from_str(&victims).expect("JSON");
+            let kept = world.user.call(Method::PUT, "/api/push", Some(body)).await;
+            assert_eq!(kept.status, 200, "{kept:?}");
+            path.replace("{id}", &auth::token::hash("http://127.0.0.1:9/send/victim"))
+        }
         false if path.contains("/connections/") => path.replace("{id}", "idp"),
         false => path
             .replace("{id}", &world.chat)
@@ -454,6 +488,7 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
                 json!({ "id": world.chat, "message": message, "taskId": world.chat_task })
             }
             "/api/session/guest" => json!({ "take": true }),
+            "/api/push" => serde_json::from_str(SUBSCRIBES).expect("JSON"),
             "/api/admin/users" => json!({ "username": format!("new-{}", world.next()) }),
             "/api/admin/users/{username}" => json!({ "displayName": "Another" }),
             "/api/admin/settings" => json!({ "brand": "Another" }),
@@ -478,6 +513,44 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         // And the victim's session at the other tenant: the victim's things are not there either.
         let globex = world.at("/tenants/globex/base");
         answers.push(told(send(&globex, Some(&format!("switchyard_globex={}", value(&own))))).await);
+    }
+    answers
+}
+
+/// The host's word that the victim's task is over.
+async fn ask_told(world: &World, attack: Option<Attack>) -> Vec<Told> {
+    let key = TaskKey {
+        tenant: Tenant::parse("acme").expect("a tenant"),
+        agent: AgentName::parse("host").expect("a name"),
+        id: TaskId::parse(&world.chat_task).expect("an id"),
+    };
+    let tasks = world.local.system.store();
+    let found = tasks.tasks().find(&key, world.local.clock.now()).await;
+    let owner = found.expect("tables").expect("the victim's task").task.owner;
+    let pass = |tenant: &str, owner: &str| world.local.system.push_pass(tenant, owner).expect("a pass");
+    let own = pass("acme", owner.as_str());
+    let passes = match attack {
+        None => vec![Some(own)],
+        Some(Attack::None) => vec![None],
+        Some(Attack::Rubbish) => vec![
+            Some("rubbish".to_owned()),
+            Some(format!("{owner}.")),
+            Some(own.chars().rev().collect()),
+        ],
+        Some(Attack::WrongTenant) => vec![Some(pass("globex", owner.as_str()))],
+        Some(Attack::WrongOwner) => vec![Some(pass("acme", "somebody"))],
+        Some(_) => Vec::new(),
+    };
+    let body = json!({ "statusUpdate": { "taskId": world.chat_task, "contextId": "c",
+        "status": { "state": "TASK_STATE_COMPLETED" } } });
+    let url = format!("{}{TOLD}", world.at("/tenants/acme/base"));
+    let mut answers = Vec::new();
+    for pass in passes {
+        let mut request = world.request("POST", &url).json(&body);
+        if let Some(pass) = pass {
+            request = request.bearer_auth(pass);
+        }
+        answers.push(told(request).await);
     }
     answers
 }

@@ -612,6 +612,7 @@ async fn session_for(local: &Local, name: &str, owner: Owner) -> String {
             sid: None,
         }),
         guest: None,
+        pushes: store::Pushes::default(),
     };
     let hash = auth::token::hash(token.expose_secret());
     let sessions = store.sessions();

@@ -65,6 +65,7 @@ async fn person(world: &World, name: &str, before: Option<&Browser>, shared: boo
             sid: None,
         }),
         guest,
+        pushes: store::Pushes::default(),
     };
     let token = auth::token::random("sws", &SystemEntropy)
         .expose_secret()

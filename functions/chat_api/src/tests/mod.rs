@@ -15,6 +15,7 @@ mod ops;
 mod ops_keys;
 mod ops_tasks;
 mod pages;
+mod push;
 mod rubbish;
 mod sessions;
 mod share;

@@ -79,6 +79,7 @@ pub(super) async fn signed_in(world: &World) -> Browser {
             sid: None,
         }),
         guest: None,
+        pushes: store::Pushes::default(),
     };
     let sessions = world.store.sessions();
     sessions

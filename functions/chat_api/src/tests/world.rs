@@ -10,6 +10,7 @@ use a2a::card::{Card, Extension, Skill};
 use a2a::{Connection, Connections, Disconnected, OpenAgents};
 use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
+use auth::web_push::WebPushKeys;
 use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::Router;
 use axum::body::Body;
@@ -223,6 +224,15 @@ impl World {
         Self::of_host(drafting).await
     }
 
+    /// One whose host tells of its tasks whoever asks for it.
+    pub(super) async fn pushing() -> Self {
+        let pushing = |url: &Url| Card {
+            push_notifications: true,
+            ..card(url)
+        };
+        Self::of_host(pushing).await
+    }
+
     /// What stands before another function, which takes tokens for this address with this scope.
     pub(super) fn gate(&self, audience: &str, scope: &'static str) -> Gate {
         let issuer = TrustedIssuer {
@@ -376,6 +386,7 @@ impl World {
             idp: Some(self.idp.lock().unwrap().clone()),
             store: self.store.clone(),
             key: self.key.clone(),
+            push: Arc::new(WebPushKeys::of(&self.key, &self.tenant).unwrap()),
             outbound: way_out(),
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),

@@ -7,9 +7,10 @@ import { ChatView } from './chat/view.tsx';
 import { sendLeftOvers } from './chat/session.ts';
 import { useAway, useTitle } from './live/away.ts';
 import { live } from './live/live.ts';
+import { keepTold, whenClicked } from './live/push.ts';
 import { AccountsPage } from './pages/accounts.tsx';
 import { TasksPage } from './pages/tasks.tsx';
-import { drawn, useChatTitle } from './queries.ts';
+import { drawn, keys, queries, useChatTitle, useSession } from './queries.ts';
 import { Announcer } from './parts/announce.tsx';
 import { Close, Mark, Menu } from './parts/icons.tsx';
 import { Gone, Loading } from './parts/states.tsx';
@@ -74,6 +75,17 @@ function Views() {
   );
 }
 
+/** What this browser is told while no page is open is for whoever is here now, and leads to the task. */
+function useTold() {
+  const [, navigate] = useLocation();
+  const mark = useSession().data?.owner;
+  useEffect(() => whenClicked(navigate), [navigate]);
+  useEffect(() => {
+    if (mark === undefined) return;
+    void keepTold().catch(() => undefined).then(() => queries.invalidateQueries({ queryKey: keys.push }));
+  }, [mark]);
+}
+
 export function App() {
   return <Gate><Frame /></Gate>;
 }
@@ -82,6 +94,7 @@ function Frame() {
   const [isOpen, open] = useState(false);
   useOldLinks();
   useAway();
+  useTold();
   useEffect(() => {
     drawn();
     live.start();

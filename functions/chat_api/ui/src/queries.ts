@@ -28,6 +28,7 @@ export const keys = {
   connections: ['connections'] as const,
   models: ['models'] as const,
   session: ['session'] as const,
+  push: ['push'] as const,
 };
 
 function page(path: string, cursor: string | null, more: Record<string, string> = {}): string {

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import { product, refusal, root, whenSignedOut } from './api.ts';
 import { held } from './chat/held.ts';
+import { forgetTold } from './live/push.ts';
 import type { Session } from './model.ts';
 import { Mark } from './parts/icons.tsx';
 import { Loading } from './parts/states.tsx';
@@ -52,6 +53,7 @@ function Person({ session }: { session: Session }) {
     // The answer empties the browser's storage, of which this tab hears as if another had signed out.
     leaving(true);
     try {
+      await forgetTold().catch(() => undefined);
       const response = await fetch(`${root}/signout`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
       if (!response.ok) throw await refusal(response);
       const { next }: { next: string } = await response.json();

@@ -216,6 +216,12 @@ export const words = {
   signsNow: '(signs now)',
   unknownAge: 'Unknown: older than this record',
 
+  tellMe: 'Tell me when a task finishes',
+  tellMeMore: 'This browser shows a notification when a task ends or waits for you, also while no page is open. It says nothing of what the task is about.',
+  tellMeUnsupported: 'This browser cannot be told anything while no page is open.',
+  tellMeElsewhere: 'Add this page to the home screen first, and open it from there.',
+  tellMeDenied: 'Notifications are blocked here. Allow them for this page in the browser’s settings, then come back.',
+  tellMeFailed: 'The browser could not be registered for notifications. Try again later.',
   noAccounts: 'No connected accounts. An agent that needs one will ask for it in the chat.',
   ownAccount: (product: string) => `Your ${product} account`,
   disconnect: 'Disconnect',

@@ -12,6 +12,9 @@ interface Page {
 
 declare const self: ServiceWorkerGlobalScope & { readonly page: Page };
 
+/** What a notification says: words of the page's catalogue would bring all of it. */
+const words = { finished: 'A task finished', waits: 'A task waits for you' };
+
 const { page } = self;
 const { scope } = self.registration;
 const base = new URL(scope).pathname;
@@ -42,7 +45,71 @@ self.addEventListener('fetch', (event) => {
   } else if (hashed.test(path + url.search)) event.respondWith(kept(event));
 });
 
+self.addEventListener('push', (event) => event.waitUntil(told(event.data)));
+
+self.addEventListener('notificationclick', (event) => {
+  event.notification.close();
+  event.waitUntil(open(event.notification.tag));
+});
+
+// The browser has another subscription, or none: the server hears of it where it knew the one before as that of whoever is here.
+self.addEventListener('pushsubscriptionchange', (event) => {
+  const { oldSubscription, newSubscription } = event as ExtendableEvent & Changed;
+  event.waitUntil(renew(oldSubscription ?? null, newSubscription ?? null).catch(() => undefined));
+});
+
+interface Changed {
+  oldSubscription?: PushSubscription | null;
+  newSubscription?: PushSubscription | null;
+}
+
 const shell = (): Response => new Response(page.html, { headers: page.headers });
+
+const isTask = /^[0-9a-f-]{36}$/;
+
+/** Safari takes the permission away where something is kept back; others let a page speak for itself that is seen. */
+const mustShow = /AppleWebKit/.test(navigator.userAgent) && !/Chrom/.test(navigator.userAgent);
+
+const tabs = async (): Promise<WindowClient[]> =>
+  (await self.clients.matchAll({ type: 'window', includeUncontrolled: true })).filter(({ url }) => url.startsWith(scope));
+
+async function told(data: PushMessageData | null): Promise<void> {
+  let said: { task?: unknown; waits?: unknown } = {};
+  try {
+    said = data?.json() ?? {};
+  } catch {
+    // What cannot be read is still something that has happened.
+  }
+  const task = typeof said.task === 'string' && isTask.test(said.task) ? said.task : '';
+  if (!mustShow && (await tabs()).some(({ visibilityState }) => visibilityState === 'visible')) return;
+  // Of one task the last word counts, and it makes no new noise.
+  await self.registration.showNotification(said.waits === true ? words.waits : words.finished, { tag: task });
+}
+
+/** Leads to the task: in a tab that is there, or in a new one. */
+async function open(task: string): Promise<void> {
+  const view = task ? `tasks/${task}` : 'tasks';
+  const [tab] = await tabs();
+  if (!tab) {
+    await self.clients.openWindow(at(view));
+    return;
+  }
+  await tab.focus().catch(() => undefined);
+  if (task) tab.postMessage({ open: `/${view}` });
+}
+
+async function renew(before: PushSubscription | null, after: PushSubscription | null): Promise<void> {
+  const key = before?.options.applicationServerKey;
+  if (!before || !key) return;
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(before.endpoint));
+  const text = btoa(String.fromCharCode(...new Uint8Array(digest)));
+  const replaces = text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  const known = await fetch(at(`api/push?id=${replaces}`));
+  if (!known.ok || (await known.json()).on !== true) return;
+  const next = after ?? (await self.registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key }));
+  const body = JSON.stringify({ ...next.toJSON(), replaces });
+  await fetch(at('api/push'), { method: 'PUT', headers: { 'content-type': 'application/json' }, body });
+}
 
 async function tidy(): Promise<void> {
   const own = new Set(page.files.map(at));

@@ -19,6 +19,8 @@ pub struct LiveSession {
     pub person: Option<Person>,
     /// The guest who was in the browser before, while the person has not said whose work that is.
     pub guest: Option<GuestBefore>,
+    /// Whether any browser of the owner is told of tasks.
+    pub pushes: bool,
 }
 
 /// Who has signed in, as they are called now.
@@ -64,6 +66,7 @@ impl Sessions<'_> {
             signed_in,
             person,
             guest: session.guest,
+            pushes: session.pushes.anywhere,
         }))
     }
 
@@ -76,7 +79,11 @@ impl Sessions<'_> {
     }
 
     /// Who has signed in, where what they proved still counts; one read.
-    async fn still(&self, tenant: &Tenant, person: Person) -> Result<Option<SignedIn>, StoreError> {
+    pub(super) async fn still(
+        &self,
+        tenant: &Tenant,
+        person: Person,
+    ) -> Result<Option<SignedIn>, StoreError> {
         if person.is_foreign() {
             let Some(id) = person.id else { return Ok(None) };
             let found = self.find_person(tenant, &id).await?;

@@ -3,8 +3,8 @@
 
 use domain::{Owner, Tenant, Timestamp};
 
+use super::Sessions;
 use super::people::owner_place;
-use super::{Sessions, session_key};
 use crate::StoreError;
 use crate::change::{Change, text};
 use crate::codec::{Key, key_of};
@@ -32,6 +32,15 @@ fn told_key(tenant: &Tenant, issuer: &str, jti: &str) -> Key {
         format!("{}#session#jti-{jti}", tenant.prefix()),
         "TOLD".to_owned(),
     )
+}
+
+fn open_at<'q>(table: &'q str, place: &str) -> Query<'q> {
+    Query {
+        table,
+        condition: "#pk = :pk AND begins_with(#sk, :open)",
+        values: vec![(":pk", text(place)), (":open", text(OPEN))],
+        ..Query::default()
+    }
 }
 
 impl Sessions<'_> {
@@ -88,7 +97,8 @@ impl Sessions<'_> {
         self.end_all(tenant, sid_place(tenant, issuer, sid), None).await
     }
 
-    /// Ends every session of an owner, but for the one of this token; how many those were.
+    /// Ends every session of an owner, but for the one of this token; how many those were. Where none is left, no browser is told of
+    /// the owner's tasks any more, not even one whose session had run out.
     ///
     /// # Errors
     /// What the database says. What was not ended then is there for another try.
@@ -98,7 +108,11 @@ impl Sessions<'_> {
         owner: &Owner,
         but: Option<&str>,
     ) -> Result<usize, StoreError> {
-        self.end_all(tenant, owner_place(tenant, owner), but).await
+        let ended = self.end_all(tenant, owner_place(tenant, owner), but).await?;
+        if but.is_none() {
+            self.drop_subscriptions(tenant, owner).await?;
+        }
+        Ok(ended)
     }
 
     /// True where a logout token of this id was taken before.
@@ -134,6 +148,21 @@ impl Sessions<'_> {
         (owner_place(tenant, owner), format!("{OPEN}{token_hash}"))
     }
 
+    /// The hashes of the tokens of an owner's open sessions.
+    pub(super) async fn open_sessions(
+        &self,
+        tenant: &Tenant,
+        owner: &Owner,
+    ) -> Result<Vec<String>, StoreError> {
+        let items = self
+            .store
+            .query_all(open_at(self.table(), &owner_place(tenant, owner)))
+            .await?;
+        let keys = items.iter().map(|item| key_of(self.table(), item));
+        let hash = |key: Key| key.1.strip_prefix(OPEN).unwrap_or_default().to_owned();
+        keys.map(|key| key.map(hash)).collect()
+    }
+
     async fn note(&self, place: String, token_hash: &str, until: Timestamp) -> Result<(), StoreError> {
         let key = (place, format!("{OPEN}{token_hash}"));
         self.store
@@ -142,12 +171,7 @@ impl Sessions<'_> {
     }
 
     async fn end_all(&self, tenant: &Tenant, place: String, but: Option<&str>) -> Result<usize, StoreError> {
-        let query = Query {
-            table: self.table(),
-            condition: "#pk = :pk AND begins_with(#sk, :open)",
-            values: vec![(":pk", text(&place)), (":open", text(OPEN))],
-            ..Query::default()
-        };
+        let query = open_at(self.table(), &place);
         let mut ended = 0;
         for _ in 0..LOOKS {
             let before = ended;
@@ -158,9 +182,7 @@ impl Sessions<'_> {
                     continue;
                 }
                 // The session first: what breaks off in between is found again.
-                self.store
-                    .remove(self.table(), &session_key(tenant, hash))
-                    .await?;
+                self.end_session(tenant, hash).await?;
                 self.store.remove(self.table(), &key).await?;
                 ended += 1;
             }

@@ -568,6 +568,7 @@ fn signed_in() -> Session {
             sid: None,
         }),
         guest: None,
+        pushes: store::Pushes::default(),
     }
 }
 

@@ -32,6 +32,7 @@ mod revising;
 mod seeded;
 mod sessions;
 mod strays;
+mod subscriptions;
 mod tasks;
 mod tenants;
 mod usage;

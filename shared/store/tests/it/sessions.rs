@@ -117,6 +117,7 @@ async fn a_persons_session_is_good_as_long_as_what_it_was_proved_by() {
         expires_at: later(60),
         person: Some(person.clone()),
         guest: None,
+        pushes: store::Pushes::default(),
     };
     sessions.begin_session(&acme, "hash", &session).await.unwrap();
     sessions
@@ -196,6 +197,7 @@ async fn a_person_of_another_issuer_has_an_epoch_here() {
             sid: None,
         }),
         guest: None,
+        pushes: store::Pushes::default(),
     };
     sessions.begin_session(&acme, "hash", &session).await.unwrap();
     let live = async || sessions.live_session(&acme, "hash", now()).await.unwrap();
@@ -774,6 +776,7 @@ async fn a_session_goes_on_under_another_token_and_ends_with_all_of_its_owners()
             sid: Some("s1".into()),
         }),
         guest: None,
+        pushes: store::Pushes::default(),
     };
     let find = async |hash: &str| sessions.find_session(&acme, hash, now()).await.unwrap();
     let place = ("https://login.example", "s1");

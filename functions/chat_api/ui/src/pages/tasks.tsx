@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Link, useSearch } from 'wouter';
 import { useNavigateSearch } from '../parts/search.ts';
 import { cards, useCards } from '../live/cards.ts';
+import { TellMe } from '../live/tell-me.tsx';
 import { cardOf, isActive, isOver, type Task, waitsForUser } from '../model.ts';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
@@ -77,6 +78,7 @@ export function TasksPage() {
       {all.length > 0 && shown.length === 0 ? <p className="soft">{words.noTaskInState}</p> : null}
       <ul className="rows">{shown.map((task) => <Row key={task.id} task={task} search={search ? `?${search}` : ''} />)}</ul>
       {hasNextPage ? <button type="button" className="more" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>{words.more}</button> : null}
+      <TellMe />
     </main>
   );
 }

@@ -109,9 +109,8 @@ pub fn is_day_name(lower: &str) -> bool {
             let months: &[&str] = locale_match!(locale => LC_TIME::MON);
             days.iter().chain(months)
         });
-        // Japanese is written without blanks, so that its words for when stand between others in any sentence.
-        let when =
-            entries(COMMON, JAPANESE).filter(|(_, english)| english.split(' ').any(crate::phrases::is_time));
+        let listed = LANGUAGES.into_iter().flat_map(|(code, _)| entries(COMMON, code));
+        let when = listed.filter(|(_, english)| english.split(' ').any(crate::phrases::is_time));
         let all = named.copied().chain(when.map(|(theirs, _)| theirs));
         all.map(str::to_lowercase).collect()
     });
@@ -315,6 +314,9 @@ mod tests {
             "金曜日",
             "明日",
             "週末",
+            "morgen",
+            "demain",
+            "semaine",
         ] {
             assert!(is_day_name(name), "{name}");
         }

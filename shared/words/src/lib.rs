@@ -45,7 +45,7 @@ pub use deeds::{CANCELS_ABROAD, REFUNDS_ABROAD};
 pub use determiners::is_possessive;
 pub use kinds::{Kind, kinds};
 pub use next_day::{a_day_later, is_day_after};
-pub use not_done::{NOT_AGREED, NOT_AGREED_IN_TIME, NOT_ANSWERED, not_done};
+pub use not_done::{CALLED_OFF, NOT_AGREED, NOT_AGREED_IN_TIME, NOT_ANSWERED, not_done};
 pub use order::DateOrder;
 pub use places::Named;
 pub use when::{MAX_DAYS, When};

@@ -6,6 +6,8 @@ pub const NOT_AGREED: &str = "you did not agree to it.";
 pub const NOT_AGREED_IN_TIME: &str = "you did not agree to it in time.";
 /// Why an agent stopped: its user left its question unanswered.
 pub const NOT_ANSWERED: &str = "you did not answer its question.";
+/// The same, where its user called it off.
+pub const CALLED_OFF: &str = "you called it off.";
 
 /// That an agent did not do something, for a reason of its own or one of the user's; the reason may be empty.
 ///
@@ -19,7 +21,7 @@ pub fn not_done(agent: &str, reason: &str) -> String {
     match reason {
         "" => format!("{agent} could not do it."),
         NOT_AGREED | NOT_AGREED_IN_TIME => format!("{agent} was not asked, as {reason}"),
-        NOT_ANSWERED => format!("{agent} did not go on, as {reason}"),
+        NOT_ANSWERED | CALLED_OFF => format!("{agent} did not go on, as {reason}"),
         reason => format!("{agent} could not do it: {reason}"),
     }
 }

@@ -41,7 +41,7 @@ impl<'a> Chat<'a> {
             // "Both reports", of which one is in another chat.
             _ if target.all && self.elsewhere.is_none() => return Meaning::LookElsewhere,
             _ if target.all => {}
-            [_] => return Meaning::Cancel(here, rest),
+            [only] => return self.cancel_one(only, target, (text, rest)),
             _ => return Meaning::Which(Deed::Cancel, here, rest),
         }
         let Some(elsewhere) = self.elsewhere else {
@@ -85,6 +85,23 @@ impl<'a> Chat<'a> {
             }
             None if wish::begins_with_dismissal(text) => Meaning::Nothing(Nothing::ToDecline, None),
             None => self.request(text, text),
+        }
+    }
+
+    /// Of a task that does several things, those that are meant end, and no others.
+    fn cancel_one(
+        &self,
+        task: &'a Task,
+        target: &Target,
+        (text, rest): (&str, Option<String>),
+    ) -> Meaning<'a> {
+        match which::part(target, task) {
+            None => Meaning::Cancel(vec![task], rest),
+            Some(open) if !open.is_empty() => Meaning::CancelPart(task, open, rest),
+            Some(_) => match rest {
+                Some(rest) if wish::begins_with_dismissal(text) => self.request(&rest, &rest),
+                rest => Meaning::Nothing(Nothing::PartIsOver, rest),
+            },
         }
     }
 

@@ -5,13 +5,11 @@ use std::sync::LazyLock;
 
 const LANGUAGES: [&str; 8] = ["en", "de", "es", "fr", "no", "ja", "nl", "it"];
 
-/// Nouns and verbs that the library's English list has beside its little words: somebody's task may be about them.
+/// Words of the library's English list that a task may be about, beside those that any text may be about.
 #[rustfmt::skip]
 const CONTENT: &[&str] = &[
-    "order", "orders", "ordered", "open", "opened", "system", "systems", "research", "page", "pages", "site", "website", "webpage",
-    "home", "case", "cases", "information", "problem", "problems", "section", "computer", "group", "groups", "room", "rooms", "bill",
-    "buy", "area", "areas", "place", "places", "world", "test", "text", "novel", "mill", "fire", "goods", "shed", "ring", "mine",
-    "date", "index", "move", "sent", "member", "members", "interest", "invention", "face", "line", "point", "points", "cancel", "stop",
+    "home", "ordered", "open", "opened", "case", "cases", "buy", "area", "areas", "place", "places", "world", "date", "index", "move",
+    "sent", "interest", "line", "point", "points", "cancel", "stop",
 ];
 
 /// Little words that it has not, as people type them.
@@ -27,7 +25,7 @@ static EVERY: LazyLock<HashSet<&'static str>> =
 fn words_of(language: &str) -> impl Iterator<Item = &'static str> {
     let known = stop_words::lookup(language).unwrap_or_default().iter().copied();
     known
-        .filter(|word| !CONTENT.contains(word))
+        .filter(|word| !CONTENT.contains(word) && !llm::is_content(word))
         .chain(MORE.iter().copied())
 }
 

@@ -183,15 +183,41 @@ pub(super) const GREETING: &[&str] = &[
 /// Words of parting.
 #[rustfmt::skip]
 pub(super) const BYE: &[&str] = &[
-    "bye", "goodbye", "cya", "arrivederci", "tchau", "doei", "hejdå", "tschüss", "adiós", "adios", "revoir", "ha det", "good night", "さようなら",
+    "bye", "goodbye", "cya", "arrivederci", "tchau", "doei", "hejdå", "tschüss", "adiós", "adios", "revoir", "ha det", "good night", "see you", "さようなら",
 ];
 
 /// Sounds and assents that keep a conversation going and ask for nothing.
 #[rustfmt::skip]
 pub(super) const CHATTER: &[&str] = &[
     "ok", "okay", "k", "fine", "alright", "sure", "haha", "hahaha", "lol", "hm", "hmm", "hmmm", "um", "oh", "ah", "wow", "oops",
-    "pity", "sorry", "well", "yeah", "kidding", "joking", "wait", "good", "wrong", "mistake", "mate", "night", "day",
+    "pity", "sorry", "well", "yeah", "kidding", "joking", "wait", "good", "wrong", "mistake", "mate", "night", "day", "understood",
+    "noted", "vale", "klar", "genau", "greit", "prima", "toll", "parfait", "perfekt", "perfecto", "genial", "got it", "makes sense",
+    "fair enough", "i see",
 ];
+
+/// Of what somebody says that there is none, who puts another at ease: "no rush", "kein Stress", "sin prisa".
+#[rustfmt::skip]
+pub(super) const NO_NEED: &[&str] = &[
+    "rush", "hurry", "worries", "worry", "problem", "problems", "stress", "pressure", "sweat", "bother", "eile", "sorgen", "prisa",
+    "problema", "souci", "soucis", "problème", "hast", "haast", "fretta", "pressa", "bråttom",
+];
+
+/// What is praised together with whoever did it: "good job".
+pub(super) const PRAISED: &[&str] = &[
+    "job", "work", "idea", "point", "thinking", "stuff", "morning", "one",
+];
+
+/// Whom one speaks to.
+pub(super) const YOU: &[&str] = &[
+    "you", "your", "yours", "u", "ur", "dir", "dein", "deine", "votre", "ton", "tu", "deg", "tuo", "tua",
+];
+
+/// Who speaks, where something is to be done for him.
+#[rustfmt::skip]
+pub(super) const ME: &[&str] = &["me", "us", "my", "our", "mir", "mich", "uns", "moi", "nos", "meg", "oss", "mij", "ons"];
+
+/// What somebody says of "you" who wants something done: "you should", "I need you to".
+pub(super) const OUGHT: &[&str] = &["to", "should", "must", "need", "and", "know"];
 
 /// Words about who is speaking.
 #[rustfmt::skip]

@@ -79,6 +79,8 @@ pub(crate) enum Meaning<'a> {
     Decline(&'a Task),
     /// These tasks are to end; then what else is wanted.
     Cancel(Vec<&'a Task>, Option<String>),
+    /// These jobs of the task are to end, and no others; then what else is wanted.
+    CancelPart(&'a Task, Vec<u32>, Option<String>),
     /// These tasks are to end, and of the others, which are of another chat, that has to be asked; then what else is wanted.
     CancelAndWhich(Vec<&'a Task>, Vec<&'a Task>, Option<String>),
     /// It has to be asked which is meant, or whether.
@@ -117,7 +119,7 @@ impl Meaning<'_> {
             Self::Code(_) => "code",
             Self::Answer(_) | Self::AnswerAnd(..) => "answer",
             Self::Decline(_) => "decline",
-            Self::Cancel(..) | Self::CancelAndWhich(..) => "cancel",
+            Self::Cancel(..) | Self::CancelPart(..) | Self::CancelAndWhich(..) => "cancel",
             Self::Which(..) => "which",
             Self::Agreeing(_) => "agreeing",
             Self::WhichWord(_) => "which-word",
@@ -167,6 +169,8 @@ impl<'a> Free<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nothing {
     ToCancel,
+    /// The part that is meant is over; what goes on of its task is another.
+    PartIsOver,
     ToTell,
     ToRetry,
     ToAgreeTo,

@@ -45,13 +45,37 @@ pub(super) fn is_meant(target: &Target, task: &Task) -> bool {
     if let Some(id) = target.id {
         return task.id == id;
     }
-    let known = lower(&told(task));
+    are_all_in(&target.words, &told(task))
+}
+
+fn are_all_in(words: &[String], told: &str) -> bool {
+    let known = lower(told);
     let is_known = |word: &String| {
         known
             .iter()
             .any(|known| is_alike(known, word) || begins(known, word))
     };
-    target.words.iter().all(is_known)
+    words.iter().all(is_known)
+}
+
+/// The jobs of a task that the words mean, where others go on: those of them that are not over.
+pub(super) fn part(target: &Target, task: &Task) -> Option<Vec<u32>> {
+    let is_meant = |job: &&Job| are_all_in(&target.words, &told_of(job));
+    let jobs = || task.jobs.iter().filter(|job| !task.is_replaced(job));
+    let goes_on = |job: &&Job| !job.is_settled();
+    let whole = task.plan.is_some() || target.id.is_some() || target.words.is_empty();
+    let parted = jobs().any(|job| is_meant(&job)) && jobs().any(|job| goes_on(&job) && !is_meant(&job));
+    (parted && !whole).then(|| {
+        jobs()
+            .filter(is_meant)
+            .filter(goes_on)
+            .map(|job| job.number)
+            .collect()
+    })
+}
+
+fn told_of(job: &Job) -> String {
+    format!("{} {} {}", job.instruction, job.agent_name, job.agent_type)
 }
 
 /// Whether a task's words have one that is alike.

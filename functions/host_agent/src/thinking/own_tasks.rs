@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use agent::{ExecuteError, cancel_task, take_message, wake_deliveries};
-use domain::{Message, Revision, Task, TaskId, Timestamp};
+use domain::{EventKind, Job, Message, Revision, Task, TaskId, TaskState, Timestamp};
 use llm::ToolOutcome;
 use store::{Committed, Decision, Due, LeaseAfter, PageRequest, Revised, TaskKey};
 
+use crate::delegation::cancel::cancel_asking;
 use crate::delegation::look::{Looks, look_at_all};
 use crate::delegation::resend::ask_again;
 use crate::deps::{Deps, OnTask};
@@ -105,6 +106,48 @@ pub(crate) async fn cancel_all(deps: &Deps, tasks: &[&Task]) -> Result<String, E
         });
     }
     Ok(ended.join("\n"))
+}
+
+/// Ends some jobs of a task, here and at their agents; its others go on.
+pub(crate) async fn cancel_part(deps: &Deps, task: &Task, numbers: &[u32]) -> Result<String, ExecuteError> {
+    let now = deps.clock.now();
+    let is_meant = |job: &&Job| numbers.contains(&job.number) && !job.is_settled();
+    let on = OnTask { deps, task, now };
+    let told = task
+        .jobs
+        .iter()
+        .filter(is_meant)
+        .map(|job| cancel_asking(on, job));
+    futures_util::future::join_all(told).await;
+    let revised = deps.store.tasks().revise(task.clone(), now, |task| {
+        let ended = task.jobs.iter().filter(is_meant).cloned().map(|mut job| {
+            job.give_up(TaskState::Canceled, words::CALLED_OFF, now);
+            EventKind::Job { job: Box::new(job) }
+        });
+        let ended: Vec<EventKind> = ended.collect();
+        let goes_on = wording::working(deps.entropy.as_ref(), "Going on without it …");
+        let mut revision = Revision::of(task);
+        let mut kinds = ended.into_iter().chain([goes_on]);
+        match kinds.try_for_each(|kind| revision.record(kind, now)) {
+            Ok(()) => Decision::Write {
+                revision: Box::new(revision),
+                due: Due::At(now),
+            },
+            Err(_) => Decision::Leave(()),
+        }
+    });
+    let name = meaning::name(task);
+    let named = task.jobs.iter().filter(|job| numbers.contains(&job.number));
+    let named: Vec<&str> = named.map(|job| job.agent_name.as_str()).collect();
+    let named = words::listed(&named, "and");
+    Ok(match revised.await? {
+        Revised::Written(revision) => {
+            announce(deps, &revision).await;
+            deps.nudge(revision.task(), Duration::ZERO).await;
+            format!("Canceled: {named} of {name}. The rest goes on.")
+        }
+        Revised::Left(()) | Revised::Missing => format!("{name} is over already."),
+    })
 }
 
 /// Says something to another task, as its caller would who names it; false where it takes nothing any more. `declines` says

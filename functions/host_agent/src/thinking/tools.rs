@@ -119,10 +119,10 @@ impl Tools<'_> {
             false => (vec![note(turn)], None),
         };
         if answer.is_by_rule() && !answer.beside.is_empty() {
-            self.thought
-                .note
-                .lead
-                .get_or_insert_with(|| answer.beside.clone());
+            let lead = self.thought.note.lead.get_or_insert_default();
+            if !lead.contains(&answer.beside) {
+                *lead = format!("{lead} {}", answer.beside).trim().to_owned();
+            }
         }
         let missed = missed(&planned);
         let sends: Vec<Send> = planned.into_iter().filter_map(Planned::send).collect();

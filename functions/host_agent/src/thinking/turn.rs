@@ -15,6 +15,7 @@ use crate::rules::reminder;
 use crate::rules::transcript::{self, has_file, has_text};
 use crate::rules::wording;
 use crate::thinking::directory::KnownAgents;
+use crate::thinking::instead;
 use crate::thinking::own_tasks;
 use crate::thinking::thinker::{Thinker, earlier};
 use crate::thinking::thought::Thought;
@@ -180,6 +181,10 @@ impl Thinker {
                 }
                 Box::pin(self.then(run, here, (told, rest, None))).await
             }
+            Meaning::CancelPart(task, jobs, rest) => {
+                let told = own_tasks::cancel_part(deps, task, &jobs).await?;
+                Box::pin(self.then(run, here, (told, rest, None))).await
+            }
             Meaning::CancelAndWhich(here_too, there, rest) => {
                 let told = own_tasks::cancel_all(deps, &here_too).await?;
                 let question = Question::about(Deed::Cancel, &there);
@@ -257,6 +262,7 @@ impl Thinker {
         let told = match chat.meaning(&rest) {
             Meaning::Status(tasks) => own_tasks::status_of(deps, &tasks, (&rest, now)).await?,
             Meaning::Cancel(tasks, None) => own_tasks::cancel_all(deps, &tasks).await?,
+            Meaning::CancelPart(task, jobs, None) => own_tasks::cancel_part(deps, task, &jobs).await?,
             Meaning::Talk(_) => return Ok(goes_on_in(run, task, None)),
             _ => return self.then(run, here, (lead, Some(rest), None)).await,
         };
@@ -419,9 +425,17 @@ impl Thinker {
                 None => self.discover().await?,
             });
             thought.earlier = earlier(here);
+            let corrected = instead::corrected(here, &thought.asked);
             thought.first = match (wanted.first, wanted.free) {
                 (Some(first), _) => Some(Answer::from(first)),
-                (None, None) => None,
+                (None, None) if corrected.is_none() => None,
+                (None, None) => {
+                    let prompt = self.prompt(run.task(), &thought);
+                    match self.first_step(run, &prompt).await? {
+                        Ok(answer) => Some(answer),
+                        Err(outcome) => return Ok(outcome),
+                    }
+                }
                 (None, Some(free)) => {
                     let Free {
                         task, open, declines, ..
@@ -450,6 +464,9 @@ impl Thinker {
                     }
                 }
             };
+            if let Some(task) = corrected {
+                self.instead_of(run, task, &mut thought).await?;
+            }
             self.think(run, thought).await
         })
     }
@@ -626,6 +643,7 @@ fn which(to: Deed, tasks: &[&Task], now: Timestamp) -> String {
 fn nothing_of(nothing: Nothing) -> String {
     match nothing {
         Nothing::ToCancel => "There is nothing running here that I could cancel.".to_owned(),
+        Nothing::PartIsOver => "That part is over already; the rest goes on.".to_owned(),
         Nothing::ToTell => "I know no task of yours that this could mean; nothing is running.".to_owned(),
         Nothing::ToRetry => "There is nothing here that could be tried again.".to_owned(),
         Nothing::ToAgreeTo => "Nothing waits for a yes at the moment.".to_owned(),

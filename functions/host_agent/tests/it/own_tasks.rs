@@ -4,7 +4,7 @@ use domain::{Task, TaskId, TaskState};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::world::{Peer, Reply, World, remote, status, world};
+use crate::world::{Peer, Reply, World, remote, status, world, world_with};
 
 const RAIN: &str = "Will it rain in Oslo tomorrow?";
 
@@ -319,4 +319,57 @@ async fn another_try_of_what_was_never_answered_goes_out_anew_where_it_brings_a_
     assert_eq!(status(&done), (TaskState::Completed, "Dry.".to_owned()));
     assert_ne!(done.id, task.id);
     assert_eq!(parts(&weather).last(), Some(&json!([{"text": RAIN}, picture()])));
+}
+
+#[tokio::test]
+async fn one_half_of_a_task_is_called_off_and_the_other_goes_on() {
+    let world = world_with(|_, _| {}).await;
+    let (weather, flats) = (world.peer("weather").await, world.peer("flats").await);
+    let agents = json!([world.weather(), world.flats()]);
+    world.registered(agents, json!({"weather": "global", "flats": "global"}));
+    let task = world
+        .ask("will it rain in Oslo and find me a flat in Bergen")
+        .await;
+    assert_eq!(task.jobs.len(), 2, "{}", status(&task).1);
+    let asked = world.ask("cancel the flat").await;
+    let text = status(&asked).1;
+    assert!(
+        text.starts_with("Canceled: Flat Finder of “will it rain") && text.ends_with("The rest goes on."),
+        "{text}"
+    );
+    assert_eq!(flats.calls("CancelTask").len(), 1);
+    assert!(weather.calls("CancelTask").is_empty());
+    assert_eq!(world.wake(task.id).await.status.state, TaskState::Working);
+    world
+        .notified(task.id, 0, remote("r-1", "COMPLETED", None, &["Rain."]))
+        .await;
+    let (state, text) = status(&world.wake(task.id).await);
+    assert_eq!(state, TaskState::Completed);
+    assert!(
+        text.contains("Rain.") && text.contains("as you called it off") && text.ends_with("1 of 2 done."),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_said_instead_calls_off_what_was_asked_before() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    assert_eq!(task.status.state, TaskState::Working);
+    let instead = world.ask("no, I meant Bergen").await;
+    assert_eq!(world.wake(task.id).await.status.state, TaskState::Canceled);
+    assert_eq!(weather.calls("CancelTask").len(), 1);
+    assert_eq!(instead.jobs[0].instruction, "Will it rain in Bergen tomorrow");
+    world
+        .notified(instead.id, 0, remote("r-1", "COMPLETED", None, &["Dry."]))
+        .await;
+    assert_eq!(
+        status(&world.wake(instead.id).await).1,
+        "That is instead of “Will it rain in Oslo tomorrow”, which is called off.\n\nDry."
+    );
+
+    // One more question ends nothing.
+    let task = world.ask("Will it snow in Rome tomorrow?").await;
+    world.ask("and in Bergen?").await;
+    assert_eq!(world.wake(task.id).await.status.state, TaskState::Working);
 }

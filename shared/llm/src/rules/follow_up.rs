@@ -116,6 +116,9 @@ fn corrected(text: &str, earlier: &str) -> Option<String> {
     {
         return None;
     }
+    if let Some(question) = the_one(instead, earlier) {
+        return Some(question);
+    }
     let asked = format!("what about {}", instead.trim_end_matches(ENDS));
     let exchanged = message(&asked, earlier).filter(|question| *question != asked);
     let topic = || {
@@ -130,6 +133,38 @@ fn corrected(text: &str, earlier: &str) -> Option<String> {
     let makes = words(text).iter().any(|word| word.lower() == "make");
     let fits = makes || said.iter().any(tells);
     exchanged.or_else(topic).or(Some(together).filter(|_| fits))
+}
+
+/// Words that want one more thing, whatever else is said.
+const MORE: &[&str] = &["also", "too", "another", "auch", "también", "aussi", "også"];
+
+/// Whether a text says something else instead of what was asked before: "no, I meant 1005", "make it about beavers". A question is
+/// one more: "actually, where is 1005?"
+pub(super) fn corrects(text: &str, earlier: &str) -> bool {
+    let wants_more = || {
+        words(text)
+            .iter()
+            .any(|word| MORE.contains(&word.lower().as_str()))
+    };
+    let instead = || renumbered(text, earlier).or_else(|| corrected(text, earlier));
+    !text.contains(['?', '？']) && !wants_more() && instead().is_some()
+}
+
+/// The place that was meant, of several that are called so: "the one in Texas".
+fn the_one(instead: &str, earlier: &str) -> Option<String> {
+    let said = words(instead);
+    let [the, one, of, wider, ..] = said.as_slice() else {
+        return None;
+    };
+    let is_one = the.lower() == "the" && one.lower() == "one" && is_link(&of.lower());
+    let place = only(&places(earlier))?.clone();
+    let wider = instead.get(wider.start..)?.trim_end_matches(ENDS);
+    swap(
+        earlier,
+        std::slice::from_ref(&place),
+        &format!("{place}, {wider}"),
+    )
+    .filter(|_| is_one)
 }
 
 /// The same with another number: "wait, wrong number, it's 1005".

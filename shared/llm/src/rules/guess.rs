@@ -109,18 +109,22 @@ struct Numbered {
 
 impl Numbered {
     fn of(text: &str) -> Self {
-        let lower: Vec<String> = words(text).iter().map(|word| word.lower()).collect();
+        let lower = words(text).into_iter().map(|word| word.lower());
+        // "Where's", without its mark.
+        let lower = lower.map(|word| {
+            if word == "wheres" {
+                "where".to_owned()
+            } else {
+                word
+            }
+        });
+        let lower: Vec<String> = lower.collect();
         let is_number = |word: &&String| word.len() >= DIGITS && word.bytes().all(|c| c.is_ascii_digit());
         Self {
             lengths: lower.iter().filter(is_number).map(String::len).collect(),
             words: lower
                 .into_iter()
-                .filter(|word| {
-                    matches!(
-                        word.as_str(),
-                        "where" | "wheres" | "status" | "when" | "track" | "find"
-                    )
-                })
+                .filter(|word| matches!(word.as_str(), "where" | "status" | "when" | "track" | "find"))
                 .collect(),
         }
     }

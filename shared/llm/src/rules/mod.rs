@@ -28,6 +28,7 @@ pub(crate) use index::Index;
 pub use phrase::{offer, summary};
 use reading::Reader;
 use split::Part;
+pub use terms::is_content;
 
 /// The rules router.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,7 +46,7 @@ impl Model for Rules {
         let conditional = conditional.then(|| phrase::NO_IFS.to_owned());
         let reader = || Reader::of(prompt.agents.index());
         let text = text.filter(|_| pieces(&step) > 0);
-        let undone = text.and_then(|text| Some(phrase::undone(split::handed_on(&reader(), text)?.1)));
+        let undone = text.and_then(|text| Some(phrase::undone(&split::without_undone(&reader(), text)?.1)));
         let beside: Vec<String> = conditional.into_iter().chain(undone).collect();
         Ok(Answer {
             beside: beside.join(" "),
@@ -88,7 +89,8 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
         .first()
         .and_then(|(_, earlier)| follow_up::with_place(text, earlier));
     let text = there.as_deref().unwrap_or(text);
-    let text = split::handed_on(&reader, text).map_or(text, |(kept, _)| kept);
+    let kept = split::without_undone(&reader, text).map(|(kept, _)| kept);
+    let text = kept.as_deref().unwrap_or(text);
     let parts = split::parts(&reader, agents, text);
     if let [part] = parts.as_slice()
         && let Some((_, earlier)) = used
@@ -147,6 +149,12 @@ pub fn is_surely_for_somebody(agents: &Agents, text: &str) -> bool {
 pub fn is_for_somebody(agents: &Agents, text: &str) -> bool {
     let reader = Reader::of(agents.index());
     reader.best(text, reader.bar(text)).is_some() || reader.is_called(text)
+}
+
+/// Whether a text says something else instead of what an agent was asked before.
+#[must_use]
+pub fn corrects(text: &str, earlier: &str) -> bool {
+    follow_up::corrects(text, earlier)
 }
 
 /// The types that are named where nobody gets a text and nobody is offered for it, the likeliest first; three at most.
@@ -252,5 +260,7 @@ fn call(tools: Vec<Tool>) -> Step {
     )
 }
 
+#[cfg(test)]
+mod everyday;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,10 @@
 //! The order of the parts of a prompt: "the weather in Oslo, then write a report on it" is two parts, of which the second waits
 //! for the first and works on what it brings. No part depends on how another ends: that is no matter of order.
 
+use words::is_possessive;
 use words::phrases::words;
 
-use super::terms::is_little;
+use super::terms::{ABOUT, is_little};
 
 /// Words that put what follows behind what was said before.
 const LATER: &[&str] = &[
@@ -235,6 +236,31 @@ pub(super) fn handed_to(piece: &str) -> Option<&str> {
     };
     let hands_on = THAT.contains(&that.lower().as_str()) && to.lower() == "to";
     piece.get(whom.start..).filter(|_| hands_on)
+}
+
+/// Words behind the verb that say for whom something is to be done, and what, in the languages that people write to us.
+#[rustfmt::skip]
+const FOR_ME: &[&str] = &["me", "us", "mir", "uns", "moi", "nous", "nos", "mi", "ci", "meg", "oss", "mig", "mij", "ons"];
+#[rustfmt::skip]
+const A_THING: &[&str] = &[
+    "a", "an", "the", "some", "ein", "eine", "einen", "den", "die", "das", "un", "una", "une", "le", "la", "et", "en", "een", "um", "uma",
+];
+
+/// Whether a piece of a prompt is a request of its own by its form: a verb, and behind it for whom, or what: "sing me a song", "play a
+/// song". What is only listed is none: "the weather in Oslo and Bergen", nor what something is to be written about.
+pub(super) fn asks_alone(text: &str, piece: &Piece) -> bool {
+    let lower = |text: &str| -> Vec<String> { words(text).iter().map(words::phrases::Word::lower).collect() };
+    let said = lower(piece.of(text));
+    let [verb, second, _, ..] = said.as_slice() else {
+        return false;
+    };
+    let begins_small = piece.start == 0 || piece.of(text).trim_start().starts_with(char::is_lowercase);
+    let is_verb = begins_small && !verb.starts_with(|c: char| c.is_ascii_digit());
+    let before = text.get(..piece.start).unwrap_or_default();
+    let has_topic = || lower(before).iter().any(|word| ABOUT.contains(&word.as_str()));
+    let is = |list: &[&str]| list.contains(&second.as_str());
+    let thing = || (is(A_THING) || is_possessive(second)) && !is_little(verb) && !has_topic();
+    is_verb && (is(FOR_ME) || thing())
 }
 
 #[cfg(test)]

@@ -16,9 +16,16 @@ const SUMMARY: usize = 160;
 /// What is said where a part of a prompt depends on how another ends.
 pub(super) const NO_IFS: &str = "I make no ifs: each part is done, whatever another brings.";
 
-/// What is said of a part of a prompt that nobody here does.
-pub(super) fn undone(part: &str) -> String {
-    format!("Nobody I can reach can do this part: “{}”.", clean(part, ASKED))
+/// What is said of the parts of a prompt that nobody here does.
+pub(super) fn undone(parts: &[&str]) -> String {
+    let quoted: Vec<String> = parts
+        .iter()
+        .map(|part| format!("“{}”", clean(part, ASKED)))
+        .collect();
+    format!(
+        "Nobody I can reach can do this part: {}.",
+        words::listed(&quoted, "and")
+    )
 }
 
 /// The answer from the results since the user spoke; `None` where there are none.

@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
+use ::words::is_possessive;
 use domain::AgentType;
 
 use super::cards::card;
@@ -59,6 +60,8 @@ const SCRAP: usize = 2;
 const WHOLE: f64 = 0.8;
 /// What says less than this has said nothing.
 const HARDLY: f64 = 0.1;
+/// Of so many words something is told.
+const TOLD: usize = 2;
 /// What ends a question.
 const ASKS: [char; 2] = ['?', '？'];
 /// Most that are named to choose from.
@@ -129,6 +132,17 @@ impl<'i> Reader<'i> {
     /// Whether more than a likeness says that a text is about what somebody does.
     pub(super) fn knows(&self, text: &str) -> bool {
         self.scores(text).firm.contains(&true)
+    }
+
+    /// Whether a text has a word of weight that nobody has.
+    pub(super) fn is_strange(&self, text: &str) -> bool {
+        let read = Text::of(text);
+        let spoken = read.spoken;
+        let strange = |term: &Term| {
+            let by = self.speaks_for(term, spoken);
+            term.weight >= OF_A_KIND && by.iter().all(|(_, speaks)| *speaks < HARDLY)
+        };
+        read.terms().iter().any(strange)
     }
 
     /// The types that are named where nobody gets a text, the likeliest first. Where several are alike near, and by one word that
@@ -261,9 +275,15 @@ impl<'i> Reader<'i> {
         let mut terms = read.terms();
         let named = |term: &Term| self.index.named.get(&term.text);
         let called: BTreeSet<usize> = terms.iter().filter_map(named).flatten().copied().collect();
-        let is_scrap = words <= SCRAP && called.is_empty();
-        self.weigh(&mut terms, spoken, text.contains(ASKS));
-        if let Some(told) = self.told_to_somebody(text, spoken) {
+        let asks = text.contains(ASKS);
+        self.weigh(&mut terms, spoken, asks);
+        // "Regen morgen?" asks by a word that somebody's examples have.
+        let asks_for = |term: &Term| {
+            let by = self.speaks_for(term, spoken);
+            term.weight >= OF_A_KIND && by.iter().any(|(_, speaks)| *speaks >= SURE)
+        };
+        let is_scrap = words <= SCRAP && called.is_empty() && !(asks && terms.iter().any(asks_for));
+        if let Some(told) = self.told_of_somebody(text, spoken) {
             let is_told = |term: &&mut Term| told.contains(&term.text);
             terms.iter_mut().filter(is_told).for_each(Term::passes);
         }
@@ -345,15 +365,24 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// The words of what is to be told to somebody who is no agent: "text Bob that I'm late" is about nobody's being late.
-    fn told_to_somebody(&self, text: &str, spoken: Languages) -> Option<Vec<String>> {
+    /// The words of what is to be told to somebody who is no agent, and of what is told of somebody whom no agent knows: "text Bob
+    /// that I'm late" is about nobody's being late, "my cat knocked over my coffee" about no coffee.
+    fn told_of_somebody(&self, text: &str, spoken: Languages) -> Option<Vec<String>> {
+        let clause = text
+            .split([',', '.', ';', '!', '?', ':', '\n'])
+            .next()
+            .unwrap_or_default();
         let words = spelled(text);
-        let (who, told) = match words.as_slice() {
-            [_, who, that, told @ ..] if that == "that" => (who, told),
+        let clause = spelled(clause);
+        let (who, told) = match (words.as_slice(), clause.as_slice()) {
+            ([_, who, that, told @ ..], _) if that == "that" => (who, told),
+            (_, [own, who, told @ ..]) if is_possessive(own) && !text.contains(ASKS) && !wants(told) => {
+                (who, told)
+            }
             _ => return None,
         };
         let by = self.speaks_for(&Term::named(who, 1.0), spoken);
-        let is_known = is_function_word(who) || by.iter().any(|(_, speaks)| *speaks >= FIRM);
+        let is_known = is_function_word(who) || by.iter().any(|(_, speaks)| *speaks >= HARDLY);
         (!is_known).then(|| told.to_vec())
     }
 
@@ -389,6 +418,14 @@ impl<'i> Reader<'i> {
         }
         let (mut before, mut named) = (false, false);
         for term in terms {
+            if term.specifies
+                && self
+                    .speaks_for(term, spoken)
+                    .iter()
+                    .all(|(_, speaks)| *speaks < HARDLY)
+            {
+                term.passes();
+            }
             let names = self.index.named.contains_key(&term.text);
             if names && term.is_faint() {
                 term.weight = 1.0;
@@ -417,6 +454,29 @@ impl<'i> Reader<'i> {
         }
         ranked
     }
+}
+
+/// Whether what is told of somebody says that something is wanted, or what something is: too little is told beside that.
+fn wants(told: &[String]) -> bool {
+    let wants = |word: &String| {
+        let form = word.strip_suffix('s').unwrap_or(word);
+        matches!(
+            form,
+            "need"
+                | "want"
+                | "ask"
+                | "wonder"
+                | "would"
+                | "like"
+                | "is"
+                | "i"
+                | "are"
+                | "should"
+                | "must"
+                | "looking"
+        )
+    };
+    told.len() < TOLD || told.iter().any(wants)
 }
 
 /// The best, where that is enough and no other comes close.

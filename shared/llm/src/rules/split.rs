@@ -112,19 +112,53 @@ pub(super) fn parts(index: &Reader<'_>, cards: &[AgentBrief], text: &str) -> Vec
     }
 }
 
-/// A text without what it says of where the result is to go, and that, where nobody here takes it there: "a report on owls", "email
-/// it to Bob".
-pub(super) fn handed_on<'t>(index: &Reader<'_>, text: &'t str) -> Option<(&'t str, &'t str)> {
+/// A text without what nobody here does of it, and that: "email it to Bob", behind a report on owls; "sing me a song", beside the
+/// weather in Oslo. None where all of it is somebody's, or all nobody's.
+pub(super) fn without_undone<'t>(index: &Reader<'_>, text: &'t str) -> Option<(String, Vec<&'t str>)> {
     let text = text.trim();
     let pieces = pieces(text);
-    let [.., before, last] = pieces.as_slice() else {
+    if pieces.len() < 2 {
         return None;
+    }
+    let last = pieces.len() - 1;
+    let is_undone = |(at, piece): (usize, &Piece)| {
+        let said = piece.of(text).trim();
+        let nobody =
+            || agent(index, said, None).is_none() && agent(index, &index.said(text, said), None).is_none();
+        // "Compare it to Oslo" is about something that somebody here knows.
+        let handed = order::handed_to(said)
+            .filter(|_| at == last)
+            .is_some_and(|whom| !index.knows(whom));
+        let asked = || !index.knows(said) && index.is_strange(said) && order::asks_alone(text, piece);
+        (handed || asked()) && nobody()
     };
-    let piece = last.of(text).trim();
-    let whom = order::handed_to(piece)?;
-    // "Compare it to Oslo" is about something that somebody here knows.
-    let nobody = !index.knows(whom) && agent(index, piece, None).is_none();
-    nobody.then(|| (text.get(..before.end).unwrap_or(text), piece))
+    let undone: Vec<bool> = pieces.iter().enumerate().map(is_undone).collect();
+    let of = |wanted: bool| {
+        pieces
+            .iter()
+            .zip(&undone)
+            .filter(move |(_, undone)| **undone == wanted)
+    };
+    let (mut kept, mut end) = (String::new(), None);
+    for (piece, _) in of(false) {
+        // What parts two pieces stays where both do.
+        let gap = end.and_then(|end| text.get(end..piece.start));
+        let beside = gap.filter(|_| {
+            pieces
+                .iter()
+                .zip(&undone)
+                .any(|(other, undone)| *undone && Some(other.start) > end && other.start < piece.start)
+        });
+        match (gap, beside) {
+            (Some(gap), None) => kept.push_str(gap),
+            (Some(_), Some(_)) => kept.push_str(", "),
+            (None, _) => {}
+        }
+        kept.push_str(piece.of(text));
+        end = Some(piece.end);
+    }
+    let undone: Vec<&str> = of(true).map(|(piece, _)| piece.of(text).trim()).collect();
+    (!undone.is_empty() && !kept.is_empty()).then_some((kept, undone))
 }
 
 fn agent<'i>(index: &Reader<'i>, piece: &str, whole: Option<&'i AgentType>) -> Option<&'i AgentType> {

@@ -17,13 +17,34 @@ const FAINT: f64 = 0.45;
 /// What a word counts for that says when, or names somebody or some place: it is the same whatever is asked.
 const PASSING: f64 = 0.05;
 
+/// The particle that makes of one word what another is of.
+const OF: char = 'の';
+
 /// Words that lead what something is to be written or said about.
 pub(super) const ABOUT: &[&str] = &[
     "on", "about", "über", "sobre", "sur", "om", "su", "over", "o", "о",
 ];
 
+/// Nouns and verbs that the library's English list has beside its little words: a text may be about them.
+#[rustfmt::skip]
+const CONTENT: &[&str] = &[
+    "order", "orders", "system", "systems", "research", "page", "pages", "site", "website", "webpage", "information", "problem",
+    "problems", "section", "computer", "group", "groups", "room", "rooms", "bill", "test", "text", "novel", "mill", "fire", "goods",
+    "shed", "ring", "mine", "member", "members", "invention", "face",
+];
+
+/// Whether the library's English list takes a word for a little one that says something.
+#[must_use]
+pub fn is_content(word: &str) -> bool {
+    CONTENT.contains(&word)
+}
+
 /// Words that ask and say no more, beside the function words.
-const ASKING: &[&str] = &["check", "pls", "plz"];
+#[rustfmt::skip]
+const ASKING: &[&str] = &[
+    "check", "pls", "plz", "nachsehen", "nachschauen", "prüfen", "comprobar", "revisar", "vérifier", "sjekk", "sjekke", "checken",
+    "kolla", "controllare", "verificar", "sprawdź", "sprawdzić", "проверь", "проверить",
+];
 
 /// A word that says what a text is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +61,8 @@ pub(super) struct Term {
     pub(super) begins: bool,
     /// It stands before a number, as "between" does.
     pub(super) leads: bool,
+    /// It says of which kind the next one is, as the place does in "東京の天気".
+    pub(super) specifies: bool,
 }
 
 impl Term {
@@ -52,6 +75,7 @@ impl Term {
             is_topic: false,
             begins: false,
             leads: false,
+            specifies: false,
         }
     }
 
@@ -60,17 +84,20 @@ impl Term {
             text,
             is_name,
             behind,
+            specifies,
             of,
         } = run;
         let long = text.chars().count();
         let says = long > 1 || text.chars().all(is_ideograph);
         let number = text.chars().all(char::is_numeric);
+        // "The 30th", "4pm".
+        let counted = text.starts_with(|c: char| c.is_ascii_digit());
         let function = of != 0 || ASKING.contains(&text.as_str());
         if !says || number || function && long <= MUTE_MAX {
             return None;
         }
         let weight = match () {
-            () if is_name || is_time(&text) || is_day_name(&text) => PASSING,
+            () if is_name || counted || is_time(&text) || is_day_name(&text) => PASSING,
             () if function => FAINT,
             () => 1.0,
         };
@@ -81,6 +108,7 @@ impl Term {
             is_topic,
             begins: false,
             leads: false,
+            specifies,
         })
     }
 
@@ -211,6 +239,8 @@ struct Run {
     is_name: bool,
     /// Whether a blank alone parts it from the one before it.
     behind: bool,
+    /// Whether a particle behind it makes it say of which kind the next one is.
+    specifies: bool,
     /// The languages that it is a function word of.
     of: Languages,
 }
@@ -240,11 +270,18 @@ fn parted(text: &str) -> Vec<Run> {
                     text: c.to_lowercase().collect(),
                     is_name: c.is_uppercase() && !begins,
                     behind: gap == " ",
+                    specifies: false,
                     of: 0,
                 }),
             }
             begins = false;
             gap.clear();
+        }
+        if c == OF && open.is_some_and(|script| script != Script::Hiragana) {
+            out.iter_mut()
+                .next_back()
+                .into_iter()
+                .for_each(|run| run.specifies = true);
         }
         if now.is_none() {
             gap.push(c);
@@ -320,6 +357,7 @@ static FUNCTION_WORDS: LazyLock<HashMap<String, Languages, ByHash>> = LazyLock::
             .into_iter()
             .flatten()
             .flat_map(|entry| parted(entry))
+            .filter(|word| *code != "en" || !is_content(&word.text))
         {
             *known.entry(word.text).or_insert(0) |= bit(number);
         }

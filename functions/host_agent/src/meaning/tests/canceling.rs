@@ -342,3 +342,59 @@ fn with_nothing_running_nothing_is_minded() {
         );
     }
 }
+
+/// The weather of a task is there, its order waits for a consent.
+fn half_done() -> Task {
+    let mut task = order(1, "will it rain in Oslo and where is my order 1003");
+    task.jobs[0].instruction = "where is my order 1003".to_owned();
+    task.jobs[0].agent_type = domain::AgentType::parse("horizon").unwrap();
+    let mut weather = super::task(1, "x", "Weather", Some((TaskState::Completed, "Rain.")))
+        .jobs
+        .remove(0);
+    (weather.number, weather.instruction) = (1, "will it rain in Oslo".to_owned());
+    weather.give_up(TaskState::Completed, "Rain.", at(2));
+    task.jobs.push(weather);
+    task
+}
+
+#[test]
+fn of_a_task_that_does_two_things_only_what_is_meant_is_called_off() {
+    let mut both = half_done();
+    let text = "Never mind the rain, is my order 1003 late?";
+    let here = [both.clone()];
+    means(
+        &here,
+        text,
+        |meant| matches!(meant, Meaning::Request { text, .. } if text == "is my order 1003 late?"),
+    );
+    means(&here, "cancel the rain", |meant| {
+        matches!(meant, Meaning::Nothing(Nothing::PartIsOver, None))
+    });
+    // What is left is all of it.
+    means(
+        &here,
+        "forget the order",
+        |meant| matches!(meant, Meaning::Cancel(ended, None) if ended.len() == 1),
+    );
+    let mut weather = super::task(1, "x", "Weather", Some((TaskState::Working, "Looking")))
+        .jobs
+        .remove(0);
+    (weather.number, weather.instruction) = (1, "will it rain in Oslo".to_owned());
+    both.jobs[1] = weather;
+    let here = [both];
+    means(
+        &here,
+        text,
+        |meant| matches!(meant, Meaning::CancelPart(_, jobs, Some(rest)) if *jobs == [1] && rest == "is my order 1003 late?"),
+    );
+    means(
+        &here,
+        "cancel the weather",
+        |meant| matches!(meant, Meaning::CancelPart(_, jobs, None) if *jobs == [1]),
+    );
+    means(
+        &here,
+        "cancel",
+        |meant| matches!(meant, Meaning::Cancel(ended, None) if ended.len() == 1),
+    );
+}

@@ -367,3 +367,19 @@ fn a_question_about_somebodys_work_begins_none_whatever_its_language() {
         );
     }
 }
+
+#[test]
+fn how_a_question_to_an_agent_is_doing_begins_nothing() {
+    let names = Names::of(["Calendar", "calendar"]);
+    let here = [task(1, "am I free on Friday?", "Calendar", None)];
+    let chat = |here| Chat {
+        here,
+        asked: None,
+        elsewhere: Some(&[]),
+        names: &names,
+        since: at(1_000),
+    };
+    let text = "How is my calendar question doing?";
+    assert_eq!(chat(&here).meaning(text), Meaning::Status(vec![&here[0]]));
+    assert_eq!(chat(&[]).meaning(text), Meaning::Nothing(Nothing::ToTell, None));
+}

@@ -160,3 +160,75 @@ fn what_is_of_no_matter_changes_nothing() {
         matches!(meant, Meaning::Nothing(Nothing::ToDecline, None))
     });
 }
+
+#[test]
+fn small_talk_begins_nothing_and_answers_nothing() {
+    let waits = || {
+        task(
+            1,
+            "my calendar",
+            "Calendar",
+            Some((TaskState::InputRequired, "Which day?")),
+        )
+    };
+    let over = || {
+        task(
+            1,
+            "weather in Oslo",
+            "Weather",
+            Some((TaskState::Completed, "Rain.")),
+        )
+    };
+    for text in [
+        "Thanks, take your time",
+        "No rush, enjoy your coffee",
+        "haha ok",
+        "haha no worries, take your time",
+        "good morning, hope you slept well",
+        "sounds good",
+        "good job",
+        "you're the best",
+        "No worries!",
+        "no problem",
+        "see you tomorrow",
+        "thanks, have a nice weekend",
+        "I appreciate your help",
+        "got it",
+        "got it, thanks",
+        "makes sense",
+        "understood",
+        "kein Stress",
+        "danke, lass dir Zeit",
+        "sin prisa",
+        "pas de souci, merci",
+        "prenez votre temps",
+        "alles klar",
+    ] {
+        for here in [Vec::new(), vec![over()], vec![waits()]] {
+            means(&here, text, |meant| matches!(meant, Meaning::Talk(_)));
+        }
+    }
+}
+
+#[test]
+fn what_asks_for_something_behind_thanks_stays_a_request() {
+    for text in [
+        "Thanks, book lunch with Ines",
+        "thanks, and in Bergen",
+        "thanks, now the weather in Oslo",
+        "thanks, and tomorrow",
+        "great, find me a flat",
+        "thanks, you could write a report",
+        "I need you to write about tea",
+        "ok, tell me a joke",
+        "no snow please",
+        "great apes",
+        "good restaurants nearby",
+        "thanks, your forecast for tomorrow",
+        "can you do your job",
+        "your mother",
+        "good, 1005",
+    ] {
+        means(&[], text, |meant| matches!(meant, Meaning::Request { .. }));
+    }
+}

@@ -19,7 +19,7 @@ pub(super) use canceling::{begins_with_dismissal, is_cancel, is_dismissal, refus
 use canceling::{cancel, without_dismissed};
 pub(super) use news::{asked_of, done_asked};
 use news::{retry, status};
-use talk::{loose_talk, talk, without_chatter};
+use talk::{loose_talk, small_talk, talk, without_chatter};
 
 /// What the words of a message ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,7 +185,7 @@ impl Wish {
         if let Some(target) = status(&core, id, names) {
             return Self::Status(target);
         }
-        match loose_talk(text, &all) {
+        match loose_talk(text, &all).or_else(|| small_talk(text, names)) {
             Some(talk) => Self::Talk(talk),
             None => Self::Words(without.to_owned()),
         }

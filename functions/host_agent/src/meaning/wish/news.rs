@@ -54,9 +54,11 @@ pub(super) fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Opt
     let spoken = words.join(" ");
     let went_wrong = words.iter().any(|word| word == "wrong") && has(&["went", "goes", "gone", "what"]);
     let news = (has(lists::NEWS) || went_wrong) && !spoken.contains("going to");
+    // "My calendar question": the task about it.
+    let is_asking = |word: &String| lists::ASKING.contains(&word.as_str());
     let (content, hints): (Vec<String>, Vec<String>) = words
         .iter()
-        .filter(|word| !is_news(word))
+        .filter(|word| !is_news(word) && !is_asking(word))
         .cloned()
         .partition(|word| counts(word));
     if id.is_some() {
@@ -132,7 +134,7 @@ pub(super) fn status(words: &[String], id: Option<TaskId>, names: &Names) -> Opt
     let does = |word: &String| asks_how && named && word.ends_with("ing");
     let content: Vec<String> = content.into_iter().filter(|word| !does(word)).collect();
     let owned = has(&["my", "the"]) && asks_how && named;
-    let task = has(lists::TASK);
+    let task = has(lists::TASK) || named && has(lists::ASKING);
     (news || owned).then_some(Target {
         // Without a name it is a status question only where it speaks of what is under way.
         open: !task && (!named || content.iter().any(|word| !names.has(word)) || !news && !has(&["my"])),

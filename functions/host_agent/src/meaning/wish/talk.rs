@@ -1,7 +1,9 @@
 //! What asks for nothing, by its words alone.
 
+use ::words::phrases::Word;
+
 use super::super::{filler, lists};
-use super::{SHORT, Talk, clauses, is_question_word};
+use super::{Names, SHORT, Talk, clauses, is_question_word, lower};
 
 /// The text without clauses at its beginning that are mere chatter: "ok, thanks. And in Oslo?".
 pub(super) fn without_chatter(text: &str) -> &str {
@@ -126,6 +128,99 @@ pub(super) fn loose_talk(text: &str, words: &[String]) -> Option<Talk> {
     (little && words.len() <= SHORT + 2 && !text.contains('?') && !asks)
         .then(|| kind_of_talk(words))
         .flatten()
+}
+
+/// Longest small talk, in words.
+const SMALL_MAX: usize = 14;
+
+/// Small talk that an agent may have a word of: thanks, what puts at ease, and what is said of whoever is spoken to. "Thanks, take
+/// your time", "no rush, enjoy your coffee", "hope you slept well". Nothing is asked for, and nothing named.
+pub(super) fn small_talk(text: &str, names: &Names) -> Option<Talk> {
+    let all = clauses(text);
+    let words = lower(text);
+    // A noun of German has a capital as well.
+    let is_german = words
+        .iter()
+        .any(|word| matches!(word.as_str(), "dir" | "dein" | "deine" | "kein" | "keine"));
+    let named =
+        |word: &Word<'_>| word.is_name() && !is_german || word.text.starts_with(|c: char| c.is_ascii_digit());
+    if text.contains(['?', '？'])
+        || words.len() > SMALL_MAX
+        || ::words::phrases::words(text).iter().any(named)
+        || words.iter().any(|word| names.has(word))
+    {
+        return None;
+    }
+    let pleases = |words: &[String]| {
+        let talks = talk(words).is_some_and(|talk| talk != Talk::Help);
+        let is_way = lists::CHATTER.contains(&words.join(" ").as_str());
+        talks || is_way || puts_at_ease(words) || praises(words) || speaks_of_you(words)
+    };
+    // "Haha no worries"
+    let is_lead = |word: &&String| {
+        let lists = [lists::THANKS, lists::GREETING, lists::CHATTER];
+        lists.iter().any(|list| list.contains(&word.as_str()))
+    };
+    let behind = |words: &[String]| {
+        let lead = words.iter().take_while(is_lead).count();
+        words.get(lead..).unwrap_or_default().to_vec()
+    };
+    let all_please = all.iter().all(|clause| {
+        let behind = behind(&clause.words);
+        pleases(&clause.words) || behind.len() < clause.words.len() && pleases(&behind)
+    });
+    (all_please && !all.is_empty()).then(|| kind_of_talk(&words).unwrap_or(Talk::Chatter))
+}
+
+/// "No rush", "keine Eile": none of what would trouble somebody, and little words.
+fn puts_at_ease(words: &[String]) -> bool {
+    let mut content = words.iter().filter(|word| !filler::is_any(word));
+    let is_trouble = |word: &String| lists::NO_NEED.contains(&word.as_str());
+    let denies = |word: &String| {
+        lists::NOT.contains(&word.as_str()) || matches!(word.as_str(), "sin" | "sem" | "sans")
+    };
+    words.iter().any(is_trouble) && words.iter().any(denies) && content.all(is_trouble)
+}
+
+/// "Sounds good", "good job", "have a nice day": a word of praise that says nothing of a thing.
+fn praises(words: &[String]) -> bool {
+    let praise = |word: &String| {
+        let lists = [lists::THANKS, lists::CHATTER];
+        lists.iter().any(|list| list.contains(&word.as_str()))
+    };
+    let little = |word: &&String| !praise(word) && !filler::is_any(word);
+    let praised = |word: &String| lists::PRAISED.contains(&word.as_str()) || ::words::phrases::is_time(word);
+    let content: Vec<&String> = words.iter().filter(little).collect();
+    match (words, content.as_slice()) {
+        ([.., last], [only]) if praise(last) => words.len() <= 4 && words.first() == Some(only),
+        ([.., before, last], [only]) => last == *only && praised(last) && praise(before) && words.len() <= 5,
+        _ => false,
+    }
+}
+
+/// "Take your time", "you're the best", "I hope you slept well": whoever is spoken to, near the beginning, and nothing that he ought
+/// to do for who speaks.
+fn speaks_of_you(words: &[String]) -> bool {
+    let is = |word: &String, list: &[&str]| list.contains(&word.as_str());
+    let Some(at) = words.iter().position(|word| is(word, lists::YOU)) else {
+        return false;
+    };
+    let (before, behind) = words.split_at(at);
+    let you = behind.first().is_some_and(|word| word == "you");
+    let next = behind.get(1);
+    let ought = next.is_some_and(|word| is(word, lists::OUGHT) || is(word, lists::CAN));
+    let asks = words.first().is_some_and(|word| {
+        is(word, lists::CAN)
+            || is_question_word(word)
+            || is(word, &["if", "si", "are", "did", "have", "about"])
+    });
+    let leads = match before {
+        [] => you && next.is_some(),
+        [_] => you || next.is_some(),
+        [first, second] => is(first, &["i", "we", "just", "please"]) && !is(second, &["want", "need", "d"]),
+        _ => false,
+    };
+    leads && !ought && !asks && !words.iter().any(|word| is(word, lists::ME))
 }
 
 pub(super) fn kind_of_talk(words: &[String]) -> Option<Talk> {

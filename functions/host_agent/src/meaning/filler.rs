@@ -9,7 +9,7 @@ const LANGUAGES: [&str; 8] = ["en", "de", "es", "fr", "no", "ja", "nl", "it"];
 #[rustfmt::skip]
 const CONTENT: &[&str] = &[
     "home", "ordered", "open", "opened", "case", "cases", "buy", "area", "areas", "place", "places", "world", "date", "index", "move",
-    "sent", "interest", "line", "point", "points", "cancel", "stop",
+    "sent", "interest", "line", "text", "point", "points", "cancel", "stop",
 ];
 
 /// Little words that it has not, as people type them.

@@ -371,5 +371,5 @@ async fn what_is_said_instead_calls_off_what_was_asked_before() {
     // One more question ends nothing.
     let task = world.ask("Will it snow in Rome tomorrow?").await;
     world.ask("and in Bergen?").await;
-    assert_eq!(world.wake(task.id).await.status.state, TaskState::Working);
+    assert_ne!(world.wake(task.id).await.status.state, TaskState::Canceled);
 }

@@ -189,7 +189,7 @@ async fn what_is_told_of_somebody_whom_nobody_knows_asks_for_nothing() {
 }
 
 #[tokio::test]
-async fn the_one_of_several_places_that_was_meant_is_named_with_it() {
+async fn a_follow_up_names_the_one_of_several_places_and_what_is_strange_is_none() {
     let asked_before = |message: &str| {
         let tool = Tool::SendMessage {
             agent_type: AgentType::parse("weather").unwrap(),
@@ -202,6 +202,10 @@ async fn the_one_of_several_places_that_was_meant_is_named_with_it() {
             Turn::User("no, I mean the one in Texas".to_owned()),
         ]
     };
+    let mut turns = asked_before("Will it rain in Paris tomorrow?");
+    turns.pop();
+    turns.push(Turn::User("and what's the capital of Mongolia?".to_owned()));
+    assert_eq!(asked(turns).await.0, "say");
     let (told, _) = asked(asked_before("Will it rain in Paris tomorrow?")).await;
     assert_eq!(told, "weather: Will it rain in Paris, Texas tomorrow");
 }
@@ -220,6 +224,8 @@ fn what_is_said_instead_is_told_from_one_more_question() {
     }
     for (text, earlier) in [
         ("and 1005?", order),
+        ("where is my order 1005", order),
+        ("and where is my order 1005", order),
         ("Actually, where is 1005?", order),
         ("sorry, also order 1005", order),
         ("no", order),

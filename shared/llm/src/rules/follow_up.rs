@@ -135,19 +135,33 @@ fn corrected(text: &str, earlier: &str) -> Option<String> {
     exchanged.or_else(topic).or(Some(together).filter(|_| fits))
 }
 
+/// Whether a text asks with a word of its own behind an "and": "and who won the match?"
+pub(super) fn is_question(text: &str) -> bool {
+    let lower: Vec<String> = words(text).iter().map(|word| word.lower()).collect();
+    let mut lower = lower
+        .iter()
+        .map(String::as_str)
+        .skip_while(|word| matches!(*word, "and" | "but" | "or" | "then"));
+    let asks = matches!(lower.next(), Some("what" | "whats" | "who" | "why" | "which"));
+    text.contains('?') && asks && lower.next() != Some("about")
+}
+
 /// Words that want one more thing, whatever else is said.
 const MORE: &[&str] = &["also", "too", "another", "auch", "también", "aussi", "også"];
 
+/// Words for what was said before, where it was not meant.
+const WRONG: &[&str] = &["wrong", "mistake", "instead", "typo"];
+
 /// Whether a text says something else instead of what was asked before: "no, I meant 1005", "make it about beavers". A question is
-/// one more: "actually, where is 1005?"
+/// one more: "actually, where is 1005?", and so is another number alone.
 pub(super) fn corrects(text: &str, earlier: &str) -> bool {
-    let wants_more = || {
+    let says = |list: &[&str]| {
         words(text)
             .iter()
-            .any(|word| MORE.contains(&word.lower().as_str()))
+            .any(|word| list.contains(&word.lower().as_str()))
     };
-    let instead = || renumbered(text, earlier).or_else(|| corrected(text, earlier));
-    !text.contains(['?', '？']) && !wants_more() && instead().is_some()
+    let instead = || corrected(text, earlier).is_some() || says(WRONG) && renumbered(text, earlier).is_some();
+    !text.contains(['?', '？']) && !says(MORE) && instead()
 }
 
 /// The place that was meant, of several that are called so: "the one in Texas".

@@ -103,7 +103,9 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     if !parts.is_empty() {
         return send(parts);
     }
-    if let Some((agent_type, message)) = gone_on(index.forms(agents), &used, text) {
+    // "And what's the capital of Mongolia?" is nothing that was spoken of.
+    let own = follow_up::is_question(text) && reader.is_strange(text);
+    if !own && let Some((agent_type, message)) = gone_on(index.forms(agents), &used, text) {
         return send(Part::only(agent_type, &message));
     }
     // "Milwaukee tomorrow", behind a forecast for another place.

@@ -29,7 +29,7 @@ pub(super) const ABOUT: &[&str] = &[
 #[rustfmt::skip]
 const CONTENT: &[&str] = &[
     "order", "orders", "system", "systems", "research", "page", "pages", "site", "website", "webpage", "information", "problem",
-    "problems", "section", "computer", "group", "groups", "room", "rooms", "bill", "test", "text", "novel", "mill", "fire", "goods",
+    "problems", "section", "computer", "group", "groups", "room", "rooms", "bill", "test", "novel", "mill", "fire", "goods",
     "shed", "ring", "mine", "member", "members", "invention", "face",
 ];
 

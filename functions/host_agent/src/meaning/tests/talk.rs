@@ -202,12 +202,28 @@ fn small_talk_begins_nothing_and_answers_nothing() {
         "sin prisa",
         "pas de souci, merci",
         "prenez votre temps",
+        "gracias de todas formas",
+        "thanks anyway",
+        "sorry for the delay",
         "alles klar",
     ] {
         for here in [Vec::new(), vec![over()], vec![waits()]] {
             means(&here, text, |meant| matches!(meant, Meaning::Talk(_)));
         }
     }
+}
+
+#[test]
+fn thanks_behind_an_answer_do_not_hide_it() {
+    for (text, words) in [
+        ("dinner, sorry for the delay", "dinner"),
+        ("weather in Oslo, thanks", "weather in Oslo"),
+        ("Where is my order 1003? Thanks!", "Where is my order 1003?"),
+        ("a flat for two, nice and quiet", "a flat for two, nice and quiet"),
+    ] {
+        assert_eq!(read(text), Wish::Words(words.to_owned()), "{text}");
+    }
+    assert!(matches!(read("nochmal versuchen"), Wish::Retry(_)));
 }
 
 #[test]

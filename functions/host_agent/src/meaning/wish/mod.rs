@@ -19,7 +19,7 @@ pub(super) use canceling::{begins_with_dismissal, is_cancel, is_dismissal, refus
 use canceling::{cancel, without_dismissed};
 pub(super) use news::{asked_of, done_asked};
 use news::{retry, status};
-use talk::{loose_talk, small_talk, talk, without_chatter};
+use talk::{loose_talk, small_talk, talk, without_chatter, without_thanks};
 
 /// What the words of a message ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,7 +187,7 @@ impl Wish {
         }
         match loose_talk(text, &all).or_else(|| small_talk(text, names)) {
             Some(talk) => Self::Talk(talk),
-            None => Self::Words(without.to_owned()),
+            None => Self::Words(without_thanks(without).to_owned()),
         }
     }
 }

@@ -34,7 +34,20 @@ pub(super) fn retry(text: &str, id: Option<TaskId>) -> Option<Target> {
                 && !filler::is_any(word)
                 && !matches!(
                     word.as_str(),
-                    "try" | "versuch" | "versuche" | "inténtalo" | "essaie" | "prøv" | "tenta" | "tente"
+                    "try"
+                        | "versuch"
+                        | "versuche"
+                        | "versuchen"
+                        | "inténtalo"
+                        | "intentar"
+                        | "essaie"
+                        | "essayer"
+                        | "prøv"
+                        | "prøve"
+                        | "tenta"
+                        | "tente"
+                        | "tentar"
+                        | "proberen"
                 )
         })
         .collect();

@@ -3,7 +3,7 @@
 use ::words::phrases::Word;
 
 use super::super::{filler, lists};
-use super::{Names, SHORT, Talk, clauses, is_question_word, lower};
+use super::{Clause, Names, SHORT, Talk, clauses, is_question_word, lower};
 
 /// The text without clauses at its beginning that are mere chatter: "ok, thanks. And in Oslo?".
 pub(super) fn without_chatter(text: &str) -> &str {
@@ -21,6 +21,29 @@ pub(super) fn without_chatter(text: &str) -> &str {
             .trim_start_matches(|c: char| !c.is_alphanumeric());
     }
     if rest.is_empty() { text } else { rest }
+}
+
+/// The text without what stands behind its last request: "dinner, sorry for the delay".
+pub(super) fn without_thanks(text: &str) -> &str {
+    let all = clauses(text);
+    let talks = |clause: &&Clause<'_>| {
+        !clause.joined
+            && (gives_reason(&clause.words)
+                || kind_of_talk(&clause.words) == Some(Talk::Thanks) && talk(&clause.words).is_some())
+    };
+    let behind = all.iter().rev().take_while(talks).count();
+    let Some(first) = all
+        .len()
+        .checked_sub(behind)
+        .filter(|kept| *kept > 0 && behind > 0)
+        .and_then(|at| all.get(at))
+    else {
+        return text;
+    };
+    let kept = (first.text.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    text.get(..kept)
+        .unwrap_or(text)
+        .trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '-' | '–' | '—'))
 }
 
 /// What a text is that asks for nothing: words of talk alone.
@@ -154,7 +177,12 @@ pub(super) fn small_talk(text: &str, names: &Names) -> Option<Talk> {
     let pleases = |words: &[String]| {
         let talks = talk(words).is_some_and(|talk| talk != Talk::Help);
         let is_way = lists::CHATTER.contains(&words.join(" ").as_str());
-        talks || is_way || puts_at_ease(words) || praises(words) || speaks_of_you(words)
+        talks
+            || is_way
+            || gives_reason(words)
+            || puts_at_ease(words)
+            || praises(words)
+            || speaks_of_you(words)
     };
     // "Haha no worries"
     let is_lead = |word: &&String| {
@@ -170,6 +198,21 @@ pub(super) fn small_talk(text: &str, names: &Names) -> Option<Talk> {
         pleases(&clause.words) || behind.len() < clause.words.len() && pleases(&behind)
     });
     (all_please && !all.is_empty()).then(|| kind_of_talk(&words).unwrap_or(Talk::Chatter))
+}
+
+/// "Thanks anyway", "sorry for the delay", "gracias de todas formas".
+fn gives_reason(words: &[String]) -> bool {
+    const FOR: &[&str] = &[
+        "for", "about", "de", "für", "por", "pour", "per", "voor", "anyway", "again", "trotzdem",
+    ];
+    let [first, reason, ..] = words else { return false };
+    let thanks = lists::THANKS.contains(&first.as_str()) || first == "sorry";
+    // "Super for a picnic" praises something.
+    let praise = matches!(
+        first.as_str(),
+        "great" | "perfect" | "nice" | "cool" | "super" | "awesome" | "wonderful" | "lovely"
+    );
+    thanks && !praise && FOR.contains(&reason.as_str()) && words.len() <= SHORT
 }
 
 /// "No rush", "keine Eile": none of what would trouble somebody, and little words.

@@ -7,7 +7,6 @@ mod choosing;
 pub(crate) mod directory;
 mod discovery;
 pub(crate) mod flows;
-mod flows;
 mod instead;
 mod one_agent;
 mod own_tasks;

@@ -36,6 +36,37 @@ async fn consent(cloud: &Cloud, user: &User, tenant: &str, waiting: &Value) {
     assert_eq!(page.status, 200, "{page:?}\n{}", cloud.logs());
 }
 
+/// Somebody shares a task once the setting counts, and ends that; the link is read by nobody in particular.
+async fn shared(cloud: &Cloud, user: &User) {
+    let task = user.ask("Will it rain in Bergen tomorrow?").await.task_id();
+    user.until(&task, &["completed"]).await;
+    let path = format!("/api/tasks/{task}/share");
+    let mut made = user.call(Method::POST, &path, Some(json!({}))).await;
+    for _ in 0..60 {
+        if made.status == 201 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        made = user.call(Method::POST, &path, Some(json!({}))).await;
+    }
+    assert_eq!(made.status, 201, "{made:?}\n{}", cloud.logs());
+    let link = made.json()["link"].as_str().expect("a link").to_owned();
+    let listed = user.get("/api/shares").await;
+    assert_eq!(listed.json()["shares"][0]["taskId"], task.as_str(), "{listed:?}");
+    let read = async || {
+        tests::user::http()
+            .get(&link)
+            .send()
+            .await
+            .expect("an answer")
+            .status()
+    };
+    assert_eq!(read().await, 200, "{}", cloud.logs());
+    let ended = user.call(Method::DELETE, &path, None).await;
+    assert_eq!(ended.status, 204, "{ended:?}\n{}", cloud.logs());
+    assert_eq!(read().await, 404, "{}", cloud.logs());
+}
+
 /// What a policy allows and no walk here needs, with the reason that it is there nevertheless.
 const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     (
@@ -151,12 +182,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "OwnListings",
         "dynamodb:Query",
         "A2A clients list tasks",
-    ),
-    (
-        "ChatApiFunction",
-        "SessionsAndChats",
-        "dynamodb:DeleteItem",
-        "a chat is deleted with what was said in it",
     ),
     (
         "ChatApiFunction",
@@ -489,11 +514,12 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
     let users = ada.get("/api/admin/users").await;
     assert_eq!(users.status, 200, "{users:?}\n{}", cloud.logs());
     assert_eq!(users.json()["users"][0]["username"], "ada");
-    let settings = json!({ "timeZone": "Europe/Oslo" });
+    let settings = json!({ "timeZone": "Europe/Oslo", "share": "on" });
     let set = ada
         .call(Method::PATCH, "/api/admin/settings", Some(settings))
         .await;
     assert_eq!(set.status, 200, "{set:?}\n{}", cloud.logs());
+    shared(&cloud, &ada).await;
     let out = ada.call(Method::POST, "/signout", Some(json!({}))).await;
     assert_eq!(out.status, 200, "{out:?}\n{}", cloud.logs());
     assert!(out.text.contains("/logout?client_id=host"), "{out:?}");

@@ -296,7 +296,9 @@ fn candidate(
     let plain = words
         .get(end)
         .is_some_and(|next| next.kind == Kind::Word && !is_talk(next));
-    let tier = if capital && !(begins && plain) {
+    // "Kan du sjekke": what several small words go on from is a sentence, where something else is surely a name.
+    let sentence = name.len() > 2 && !name.iter().skip(1).any(Word::is_capital);
+    let tier = if capital && !(begins && (plain || sentence)) {
         Tier::Sure
     } else {
         anchor.into_iter().chain(linked).max().unwrap_or(Tier::Guess)

@@ -410,7 +410,14 @@ fn in_brief(asked: &str) -> String {
 pub(crate) fn described(task: &Task, briefly: bool) -> String {
     let (name, state) = (meaning::name(task), state(task.status.state));
     if !briefly && task.status.state == TaskState::AuthRequired {
-        return format!("{name}: {}.", waits_for(task));
+        // What an agent asks has an end of its own.
+        let waits_for = waits_for(task);
+        let end = if waits_for.ends_with(['.', '?', '!', '…']) {
+            ""
+        } else {
+            "."
+        };
+        return format!("{name}: {waits_for}{end}");
     }
     let mut lines = vec![format!("{name} is {state}.")];
     if briefly {

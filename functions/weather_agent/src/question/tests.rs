@@ -171,6 +171,18 @@ fn no_place_at_all() {
 }
 
 #[test]
+fn how_a_sentence_begins_is_no_place_beside_one() {
+    for text in [
+        "Kan du sjekke været i Bergen på lørdag?",
+        "Kannst du bitte schauen, wie das Wetter in Bergen wird?",
+        "Puoi dirmi che tempo fa a Bergen?",
+    ] {
+        check(text, "Bergen");
+    }
+    check("Rio de janeiro weather", "Rio de janeiro");
+}
+
+#[test]
 fn guesses_are_marked() {
     let guessed = |text| {
         Question::read(text, None)

@@ -383,3 +383,25 @@ fn how_a_question_to_an_agent_is_doing_begins_nothing() {
     assert_eq!(chat(&here).meaning(text), Meaning::Status(vec![&here[0]]));
     assert_eq!(chat(&[]).meaning(text), Meaning::Nothing(Nothing::ToTell, None));
 }
+
+#[test]
+fn what_an_agent_asks_ends_a_status_once() {
+    for (asked, end) in [
+        ("Type the code.", "Type the code."),
+        ("Which day?", "Which day?"),
+        ("Say a day", "Say a day."),
+    ] {
+        let mut waits = task(
+            1,
+            "my calendar",
+            "Calendar",
+            Some((TaskState::InputRequired, asked)),
+        );
+        waits.status.state = TaskState::AuthRequired;
+        let told = crate::rules::wording::described(&waits, false);
+        assert!(
+            told.ends_with(&format!(": {end}")) && !told.ends_with(".."),
+            "{told}"
+        );
+    }
+}

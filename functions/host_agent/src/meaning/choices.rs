@@ -34,6 +34,26 @@ pub(super) fn of(question: &str) -> Vec<&str> {
     }
 }
 
+/// Those; where there are none, what the question tells at its end: "Which Portland: Oregon or Maine?".
+pub(super) fn told(question: &str) -> Vec<&str> {
+    let at_its_end = || {
+        let asked = question.trim().lines().last()?.strip_suffix('?')?;
+        let (_, told) = asked.rsplit_once(": ")?;
+        let (before, last) = told.rsplit_once(" or ")?;
+        let choices = before.split(", ").chain([last]).map(str::trim);
+        Some(
+            choices
+                .filter(|choice| !choice.is_empty())
+                .take(CHOICES_MAX)
+                .collect(),
+        )
+    };
+    match of(question) {
+        none if none.is_empty() => at_its_end().unwrap_or_default(),
+        choices => choices,
+    }
+}
+
 /// The one of these that a text picks, by its number, its place in the list, or words that only it has. Where several have all
 /// of it, the first is as good as any for the agent, which asks again.
 pub(super) fn picked(choices: &[&str], text: &str) -> Option<usize> {

@@ -474,7 +474,7 @@ impl<'a> Chat<'a> {
         let picks = |task: &&Task| match transcript::choosing(task) {
             Some(choice) => choices::agent_named(&choice, text).is_some(),
             None => of_agents.iter().any(|(asks, question)| {
-                asks.id == task.id && choices::picked(&choices::of(question), text).is_some()
+                asks.id == task.id && choices::picked(&choices::told(question), text).is_some()
             }),
         };
         self.here.iter().rfind(picks)

@@ -61,6 +61,35 @@ fn an_answer_says_so() {
 }
 
 #[test]
+fn what_a_question_tells_at_its_end_is_picked_also_later() {
+    let asks = |question: &str| {
+        let asked = task(
+            1,
+            "a flat",
+            "Accommodation",
+            Some((TaskState::InputRequired, question)),
+        );
+        [asked, report(2, "report on bees")]
+    };
+    let here = asks("Which Springfield: Missouri, Massachusetts, Illinois, Oregon or Ohio?");
+    for text in ["Illinois", "the one in Ohio, please", "the second one"] {
+        means(&here, text, |meant| *meant == Meaning::Answer(&here[0]));
+    }
+    for text in ["Boston", "weather in Illinois", "Missouri or Ohio"] {
+        means(&here, text, |meant| matches!(meant, Meaning::Request { .. }));
+    }
+    for question in [
+        "Lunch or dinner?",
+        "Where: in town?",
+        ": or ?",
+        "Which: , or  or ?",
+    ] {
+        let here = asks(question);
+        means(&here, "Ohio", |meant| matches!(meant, Meaning::Request { .. }));
+    }
+}
+
+#[test]
 fn no_word_agrees_to_a_consent_and_one_of_a_short_list_declines_it() {
     let here = [order(1, "Where is my order 1001?")];
     for text in [

@@ -146,7 +146,7 @@ impl World {
             store: self.store.clone(),
             wake: self.door.clone(),
             outbound: self.outbound(),
-            model: llm::offline(),
+            model: llm::offline(nlu::Slot::default()),
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),
             patience: Patience::default(),

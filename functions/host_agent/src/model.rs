@@ -39,7 +39,7 @@ pub(crate) async fn made(
     bedrock: BedrockPlace,
 ) -> Result<Arc<dyn Model>, Error> {
     let Some((models, tokens_per_day)) = models else {
-        return Ok(llm::offline());
+        return Ok(llm::offline(ground.understanding.clone()));
     };
     let budget = DailyBudget::new(
         (ground.store.clone(), tenant.clone()),

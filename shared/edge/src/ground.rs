@@ -36,6 +36,8 @@ pub struct Ground {
     pub keys: Arc<JwksCache>,
     /// Times and bounds of every agent, as far as its own settings do not say otherwise.
     pub settings: agent::Settings,
+    /// Where the engine that understands people's words is, or will be; always empty in a Lambda function.
+    pub understanding: nlu::Slot,
 }
 
 /// Why a function cannot be built.
@@ -84,6 +86,7 @@ impl Ground {
             secrets: Arc::new(Secrets::new(platform.secrets, Arc::clone(&clock))),
             keys: JwksCache::new(Arc::new(FetchedKeys(outbound.clone()))),
             settings: agent::Settings::default(),
+            understanding: nlu::Slot::default(),
             outbound,
             clock,
             entropy,

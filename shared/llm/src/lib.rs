@@ -41,7 +41,7 @@ pub use hosted::{
 pub use input::InputSchema;
 pub use model::{
     Answer, Draft, Model, ModelError, NoDraft, Opaque, PlannedTask, Prompt, Step, Today, Tool, ToolCall,
-    ToolOutcome, ToolResult, Turn,
+    ToolOutcome, ToolResult, Turn, Why,
 };
 pub use models::offline;
 pub use rules::{

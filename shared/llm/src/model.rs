@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate};
 use domain::{AgentType, TaskId, Timestamp, TokenUsage};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Agents;
@@ -154,9 +155,27 @@ pub enum Step {
     Say(String),
     /// Call these tools, all at once.
     Call(Vec<ToolCall>),
-    /// Let the user choose which agent gets what was said, of these types, the likeliest first. Only the rules ask so: a
-    /// hosted model asks in words of its own.
-    Choose(Vec<AgentType>),
+    /// Let the user say which agent gets what was said, if any. Only the offline model asks so: a hosted model asks in words of
+    /// its own.
+    Choose {
+        /// The types there are to choose from, the likeliest first.
+        of: Vec<AgentType>,
+        /// Why nobody gets it unasked.
+        why: Why,
+    },
+}
+
+/// Why an agent gets nothing before its user was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Why {
+    /// It is not clear whom it is for.
+    #[default]
+    Unsure,
+    /// It may remove something or give it away.
+    Destroys,
+    /// It depends on something that is not known yet.
+    Conditional,
 }
 
 /// One call of a tool.

@@ -55,7 +55,7 @@ pub enum Verdict {
 pub fn verdict(agents: &Agents, row: &Row, step: &Step) -> Verdict {
     let Step::Call(calls) = step else {
         let offered: &[AgentType] = match step {
-            Step::Choose(offered) => offered,
+            Step::Choose { of, .. } => of,
             _ => &[],
         };
         return match row.right.iter().all(|right| offered.contains(right)) {
@@ -162,7 +162,7 @@ pub fn told(step: &Step) -> String {
     };
     match step {
         Step::Say(_) => "nobody".to_owned(),
-        Step::Choose(of) => format!("{}?", types(of)),
+        Step::Choose { of, .. } => format!("{}?", types(of)),
         Step::Call(calls) => {
             let sent = calls.iter().map(|call| match &call.tool {
                 Tool::SendMessage {
@@ -449,7 +449,7 @@ mod gate {
         };
         let said = Step::Say(String::new());
         let choice =
-            |of: &[&str]| Step::Choose(of.iter().map(|name| AgentType::parse(name).unwrap()).collect());
+            |of: &[&str]| Step::Choose { of: of.iter().map(|name| AgentType::parse(name).unwrap()).collect(), why: Why::Unsure };
         let both = row(&["one", "two"], &[]);
         for (row, step, expected) in [
             (&both, &sent(&["one", "two"]), Verdict::Right),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{AgentType, Message, Timestamp};
-use llm::AgentBrief;
+use llm::{AgentBrief, Why};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -20,6 +20,9 @@ const SAID_MAX: usize = 60;
 pub(crate) struct AgentChoice {
     /// Them, the likeliest first.
     pub(crate) of: Vec<Offered>,
+    /// Why it is asked.
+    #[serde(default)]
+    pub(crate) why: Why,
 }
 
 /// One of them.
@@ -35,7 +38,7 @@ pub(crate) struct Offered {
 
 impl AgentChoice {
     /// Of these types, as far as they are there.
-    pub(crate) fn of(types: &[AgentType], agents: &[AgentBrief]) -> Self {
+    pub(crate) fn of(types: &[AgentType], why: Why, agents: &[AgentBrief]) -> Self {
         let brief = |wanted: &AgentType| agents.iter().find(|agent| agent.agent_type() == wanted);
         let offered = |agent: &AgentBrief| Offered {
             agent_type: agent.agent_type().clone(),
@@ -44,6 +47,7 @@ impl AgentChoice {
         };
         Self {
             of: types.iter().filter_map(brief).map(offered).collect(),
+            why,
         }
     }
 
@@ -58,12 +62,18 @@ impl AgentChoice {
             [_] => "Say “yes” to have it sent there, or “no”.",
             _ => "Say the number or the name, or “no”.",
         };
-        format!(
-            "I am not sure whom “{}” is for. Did you mean {}?\n{}\n{how}",
-            llm::clean(said, SAID_MAX),
-            words::listed(&names, "or"),
-            lines.join("\n")
-        )
+        let said = llm::clean(said, SAID_MAX);
+        let names = words::listed(&names, "or");
+        let asks = match self.why {
+            Why::Unsure => format!("I am not sure whom “{said}” is for. Did you mean {names}?"),
+            Why::Destroys => {
+                format!("“{said}” may remove something or give it away, so nothing is done yet. Shall {names} get it?")
+            }
+            Why::Conditional => {
+                format!("I make no ifs, so nothing is done yet for “{said}”. Shall {names} get all of it now?")
+            }
+        };
+        format!("{asks}\n{}\n{how}", lines.join("\n"))
     }
 
     /// The message with what pages show as buttons: what is shown, and what is said by it.

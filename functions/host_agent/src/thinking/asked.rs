@@ -108,7 +108,7 @@ impl Thinker {
         let Ok(answer) = self.first_step(run, &prompt).await? else {
             return self.ask_again(run, "I could not change the plan.").await;
         };
-        if matches!(answer.step, Step::Choose(_)) {
+        if matches!(answer.step, Step::Choose { .. }) {
             return self.ask_again(run, "I did not understand that.").await;
         }
         let Answer {

@@ -2,7 +2,7 @@
 
 use agent::{ExecuteError, Outcome, Run};
 use domain::{AgentType, EventKind, Message, TaskState};
-use llm::{Answer, Step, Tool, ToolCall};
+use llm::{Answer, Step, Tool, ToolCall, Why};
 
 use crate::meaning::{self, choices};
 use crate::rules::agent_choice::{self, AgentChoice};
@@ -19,11 +19,12 @@ impl Thinker {
         run: &mut Run,
         thought: Thought,
         types: &[AgentType],
+        why: Why,
     ) -> Result<Outcome, ExecuteError> {
         let deps = self.deps();
         let known = thought.known.as_ref();
         let agents = known.map(|known| known.briefs(&deps.tenant, &deps.url));
-        let choice = AgentChoice::of(types, &agents.unwrap_or_default());
+        let choice = AgentChoice::of(types, why, &agents.unwrap_or_default());
         let file = match transcript::brings_file(run.task()) {
             true => "Nobody I can reach is known to take the file that you sent. ",
             false => "",

@@ -17,7 +17,7 @@ impl Model for OneAgent {
             _ => self.0.step(prompt, draft).await?,
         };
         match (&answer.step, &*prompt.agents, prompt.turns.last()) {
-            (Step::Say(_) | Step::Choose(_), [agent], Some(Turn::User(text))) => {
+            (Step::Say(_) | Step::Choose { .. }, [agent], Some(Turn::User(text))) => {
                 let tool = Tool::SendMessage {
                     agent_type: agent.agent_type().clone(),
                     message: text.clone(),

@@ -186,8 +186,8 @@ impl Thinker {
                 }
                 return Ok(said(run, &thought.note, text));
             }
-            if let Step::Choose(types) = &answer.step {
-                return self.offer(run, thought, types).await;
+            if let Step::Choose { of, why } = &answer.step {
+                return self.offer(run, thought, of, *why).await;
             }
             let seen = Seen::of(run.task(), prompt);
             let called = self.call(run, &mut thought, &answer, seen).await?;

@@ -451,7 +451,7 @@ impl Thinker {
                         // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
                         // So is what says in passing only what somebody else does: "my aunt from the village".
                         Ok(answer)
-                            if matches!(answer.step, Step::Say(_) | Step::Choose(_))
+                            if matches!(answer.step, Step::Say(_) | Step::Choose { .. })
                                 || open && brief && is_for(&answer.step, task)
                                 || (open || declines)
                                     && answer.is_by_rule()

@@ -215,7 +215,7 @@ pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> Worl
             store: store.clone(),
             wake: door.clone(),
             outbound: outbound.clone(),
-            model: llm::offline(),
+            model: llm::offline(nlu::Slot::default()),
             clock: clock.clone(),
             entropy: entropy.clone(),
             patience: Patience::default(),

@@ -76,7 +76,7 @@ async fn asked(turns: Vec<Turn>) -> (String, String) {
     };
     let told = match &answer.step {
         Step::Call(calls) => calls.iter().map(one).collect::<Vec<_>>().join(" | "),
-        Step::Choose(of) => format!("{of:?}"),
+        Step::Choose { of, .. } => format!("{of:?}"),
         Step::Say(_) => "say".to_owned(),
     };
     (told, answer.beside)

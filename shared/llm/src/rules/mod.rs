@@ -16,11 +16,12 @@ mod reading;
 mod spelling;
 mod split;
 mod terms;
+mod understood;
 
 use async_trait::async_trait;
 use domain::AgentType;
 
-use crate::{Agents, Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
+use crate::{Agents, Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn, Why};
 pub use ability::lacking;
 pub use among::best_fitting;
 use guess::Forms;
@@ -29,6 +30,7 @@ pub use phrase::{offer, summary};
 use reading::Reader;
 use split::Part;
 pub use terms::is_content;
+pub(crate) use understood::understood;
 
 /// The rules router.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,21 +39,7 @@ pub struct Rules;
 #[async_trait]
 impl Model for Rules {
     async fn step(&self, prompt: &Prompt, _draft: &mut dyn Draft) -> Result<Answer, ModelError> {
-        let step = self.decide(prompt);
-        let text = prompt.turns.iter().rev().find_map(|turn| match turn {
-            Turn::User(text) => Some(text.as_str()),
-            _ => None,
-        });
-        let conditional = pieces(&step) > 1 && text.is_some_and(order::has_condition);
-        let conditional = conditional.then(|| phrase::NO_IFS.to_owned());
-        let reader = || Reader::of(prompt.agents.index());
-        let text = text.filter(|_| pieces(&step) > 0);
-        let undone = text.and_then(|text| Some(phrase::undone(&split::without_undone(&reader(), text)?.1)));
-        let beside: Vec<String> = conditional.into_iter().chain(undone).collect();
-        Ok(Answer {
-            beside: beside.join(" "),
-            ..step.into()
-        })
+        Ok(self.told(prompt, self.decide(prompt)))
     }
 
     fn goes_on(&self) -> bool {
@@ -60,6 +48,24 @@ impl Model for Rules {
 }
 
 impl Rules {
+    /// What was decided, with what is said beside it.
+    fn told(self, prompt: &Prompt, step: Step) -> Answer {
+        let text = prompt.turns.iter().rev().find_map(|turn| match turn {
+            Turn::User(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let conditional = receivers(&step).len() > 1 && text.is_some_and(order::has_condition);
+        let conditional = conditional.then(|| phrase::NO_IFS.to_owned());
+        let reader = || Reader::of(prompt.agents.index());
+        let text = text.filter(|_| !receivers(&step).is_empty());
+        let undone = text.and_then(|text| Some(phrase::undone(&split::without_undone(&reader(), text)?.1)));
+        let beside: Vec<String> = conditional.into_iter().chain(undone).collect();
+        Answer {
+            beside: beside.join(" "),
+            ..step.into()
+        }
+    }
+
     /// Decides the next step; the same prompt always gives the same step.
     #[must_use]
     pub fn decide(&self, prompt: &Prompt) -> Step {
@@ -131,7 +137,10 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
     };
     let near: Vec<&AgentType> = reader.worth_asking(meant).into_iter().filter(does).collect();
     if !near.is_empty() {
-        return Step::Choose(near.into_iter().cloned().collect());
+        return Step::Choose {
+            of: near.into_iter().cloned().collect(),
+            why: Why::Unsure,
+        };
     }
     let near = reader.worth_naming(meant).into_iter();
     let near = near.filter_map(|near| agents.iter().find(|agent| agent.agent_type() == near));
@@ -239,15 +248,19 @@ fn send(parts: Vec<Part>) -> Step {
     call(parts.into_iter().map(part).collect())
 }
 
-/// How many pieces of work a step hands out.
-fn pieces(step: &Step) -> usize {
-    let Step::Call(calls) = step else { return 0 };
-    let of_call = |call: &ToolCall| match &call.tool {
-        Tool::SendMessage { .. } => 1,
-        Tool::PlanTasks { tasks } => tasks.len(),
-        _ => 0,
+/// Whom a step hands work to, once for each piece of it.
+fn receivers(step: &Step) -> Vec<&AgentType> {
+    let Step::Call(calls) = step else {
+        return Vec::new();
     };
-    calls.iter().map(of_call).sum()
+    fn of_call(call: &ToolCall) -> Vec<&AgentType> {
+        match &call.tool {
+            Tool::SendMessage { agent_type, .. } => vec![agent_type],
+            Tool::PlanTasks { tasks } => tasks.iter().map(|task| &task.agent_type).collect(),
+            _ => Vec::new(),
+        }
+    }
+    calls.iter().flat_map(of_call).collect()
 }
 
 fn call(tools: Vec<Tool>) -> Step {

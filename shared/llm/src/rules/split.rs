@@ -96,19 +96,27 @@ pub(super) fn parts(index: &Reader<'_>, cards: &[AgentBrief], text: &str) -> Vec
         }
         (several, _) => several
             .iter()
-            .map(|agent| {
-                let own: Vec<usize> = (0..pieces.len())
-                    .filter(|at| agents.get(*at) == Some(&Some(*agent)))
-                    .collect();
-                let own = order::Own::of(text, &pieces, &own);
-                Part {
-                    agent_type: (*agent).clone(),
-                    message: message(cards, text, &pieces, (&agents, agent), own.refers),
-                    is_later: own.is_later,
-                    refers: own.refers,
-                }
-            })
+            .map(|agent| part(cards, text, &pieces, (&agents, agent)))
             .collect(),
+    }
+}
+
+/// What of a text one agent gets, of several that get pieces of it.
+pub(super) fn part(
+    cards: &[AgentBrief],
+    text: &str,
+    pieces: &[Piece],
+    (agents, wanted): (&[Option<&AgentType>], &AgentType),
+) -> Part {
+    let own: Vec<usize> = (0..pieces.len())
+        .filter(|at| agents.get(*at) == Some(&Some(wanted)))
+        .collect();
+    let own = order::Own::of(text, pieces, &own);
+    Part {
+        agent_type: wanted.clone(),
+        message: message(cards, text, pieces, (agents, wanted), own.refers),
+        is_later: own.is_later,
+        refers: own.refers,
     }
 }
 
@@ -248,7 +256,8 @@ fn is_of_date(text: &str, time: &str) -> bool {
     before.is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()))
 }
 
-fn pieces(text: &str) -> Vec<Piece> {
+/// The pieces of a text, between punctuation and joining words.
+pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let spoken = language(text);
     let mut out: Vec<Piece> = Vec::new();
     let mut start: Option<usize> = None;

@@ -97,7 +97,7 @@ fn decide(turns: Vec<Turn>) -> Step {
 fn shown(step: &Step) -> String {
     let calls = match step {
         Step::Say(_) => return "say".into(),
-        Step::Choose(of) => {
+        Step::Choose { of, .. } => {
             let names: Vec<&str> = of.iter().map(AgentType::as_str).collect();
             return format!("{}?", names.join(" "));
         }
@@ -670,7 +670,7 @@ proptest! {
         prop_assert_eq!(&Rules.decide(&asked), &step);
         match step {
             Step::Say(text) => prop_assert!(text.len() < 20_000),
-            Step::Choose(of) => {
+            Step::Choose { of, .. } => {
                 prop_assert!((1..=3).contains(&of.len()));
                 let is_there = |of: &AgentType| asked.agents.iter().any(|agent| agent.agent_type() == of);
                 prop_assert!(of.iter().all(is_there));

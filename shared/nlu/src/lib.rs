@@ -1,0 +1,22 @@
+//! What people's words mean, read by sentence embeddings: which agent a text fits, what somebody does by saying it, whether it
+//! destroys something or waits for something.
+//!
+//! Nothing here knows a word of any language. A model of sentences (the [`Embed`] door: [`e5`] in this process, or a hosted one)
+//! makes directions of texts; labelled sentences (`data/sentences.tsv`) say what directions mean, and an agent's own card what fits
+//! it. There is no IO here: bytes of weights and kept vectors are handed in.
+
+mod cards;
+#[cfg(feature = "e5")]
+pub mod e5;
+mod embed;
+mod engine;
+mod probe;
+mod sentences;
+mod slot;
+mod space;
+
+pub use cards::CardReader;
+pub use embed::{Embed, EmbedError, Vector};
+pub use engine::{Engine, NoStore, Reading, TEXT_MAX, VectorStore};
+pub use sentences::Act;
+pub use slot::Slot;

@@ -1,0 +1,122 @@
+//! Labelled sentences: what people say, in several languages, and what they do by it. The classifiers are fitted to them, and
+//! cards are measured against them. One file, `data/sentences.tsv`: label, language, sentence.
+
+/// The file.
+const FILE: &str = include_str!("../data/sentences.tsv");
+
+/// What somebody does by saying a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Act {
+    /// Calls off something that is being done.
+    Cancel,
+    /// Wants it done once more.
+    Retry,
+    /// Asks how something is going.
+    Status,
+    /// Agrees.
+    Approve,
+    /// Does not agree.
+    Decline,
+    /// Says that they have done what they were asked to do.
+    Done,
+    /// Asks for nothing.
+    Talk,
+    /// Asks for something that wants an agent.
+    Request,
+    /// Changes what they asked for last.
+    FollowUp,
+    /// Answers a question.
+    Answer,
+}
+
+impl Act {
+    /// Every act, in the order of the classifier's outputs.
+    pub const ALL: [Self; 10] = [
+        Self::Cancel,
+        Self::Retry,
+        Self::Status,
+        Self::Approve,
+        Self::Decline,
+        Self::Done,
+        Self::Talk,
+        Self::Request,
+        Self::FollowUp,
+        Self::Answer,
+    ];
+}
+
+/// A sentence with what is known of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sentence {
+    pub(crate) text: &'static str,
+    pub(crate) language: &'static str,
+    pub(crate) act: Act,
+    /// Whether it is about a deed: true where that destroys or gives away, false where it reads or makes.
+    pub(crate) destroys: Option<bool>,
+    /// Whether it waits for something that nobody knows yet.
+    pub(crate) is_conditional: Option<bool>,
+    /// Whether cards are measured against it: only what somebody may want of some agent.
+    pub(crate) is_background: bool,
+}
+
+/// All of them.
+pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
+    FILE.lines().filter_map(|line| {
+        let mut columns = line.splitn(3, '\t');
+        let (label, language, text) = (columns.next()?, columns.next()?, columns.next()?);
+        let (act, destroys, is_conditional) = match label {
+            "cancel" => (Act::Cancel, None, None),
+            "retry" => (Act::Retry, None, None),
+            "status" => (Act::Status, None, None),
+            "approve" => (Act::Approve, None, None),
+            "decline" => (Act::Decline, None, None),
+            "done" => (Act::Done, None, None),
+            "talk" => (Act::Talk, None, None),
+            "followup" => (Act::FollowUp, None, None),
+            "answer" => (Act::Answer, None, None),
+            // That nobody here does it is for the cards to say, and so it is a request like others.
+            "nobody" => (Act::Request, None, Some(false)),
+            "destroy" => (Act::Request, Some(true), Some(false)),
+            "conditional" => (Act::Request, None, Some(true)),
+            "request" | "read" | "make" | "plain" => (Act::Request, Some(false), Some(false)),
+            _ => return None,
+        };
+        Some(Sentence {
+            text,
+            language,
+            act,
+            destroys,
+            is_conditional,
+            is_background: matches!(
+                label,
+                "request" | "read" | "make" | "nobody" | "destroy" | "plain" | "talk"
+            ),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_file_is_a_sentence_and_none_stands_twice() {
+        let lines = FILE.lines().count();
+        let mut texts: Vec<&str> = sentences().map(|sentence| sentence.text).collect();
+        assert_eq!(texts.len(), lines);
+        texts.sort_unstable();
+        texts.dedup();
+        assert_eq!(texts.len(), lines);
+    }
+
+    #[test]
+    fn every_act_has_sentences_in_many_languages() {
+        for act in Act::ALL {
+            let of_act: Vec<Sentence> = sentences().filter(|sentence| sentence.act == act).collect();
+            let mut languages: Vec<&str> = of_act.iter().map(|sentence| sentence.language).collect();
+            languages.sort_unstable();
+            languages.dedup();
+            assert!(of_act.len() >= 100 && languages.len() >= 12, "{act:?}");
+        }
+    }
+}

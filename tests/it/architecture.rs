@@ -43,7 +43,7 @@ const BESIDE: [Beside; 4] = [
     Beside {
         folder: "infra/sandbox",
         uses: &["domain", "auth", "outbound", "workspace_features"],
-        built_into: &["local", "tests", "tools"],
+        built_into: &["local", "cli", "tests", "tools"],
     },
     Beside {
         folder: "shared/store_testing",
@@ -108,6 +108,7 @@ impl Room {
                 .map(|(_, rung)| *rung),
             Some(("functions", _)) => Some(6),
             Some(("infra", "local")) => Some(7),
+            Some(("infra", "cli")) => Some(8),
             // Nothing of ours: what our functions are measured against.
             Some(("tests", "empty")) => Some(0),
             None if self.folder == "tests" => Some(u8::MAX - 1),
@@ -407,6 +408,7 @@ fn the_ladder_test_can_fail() {
         room("shared/store_testing", &["store", "domain", "serde"]),
         room("functions/registry", &["store"]),
         room("infra/local", &["registry"]),
+        room("infra/cli", &["local"]),
         room("tests", &["local", "domain"]),
     ];
     assert_eq!(broken_rungs(&good), Vec::<String>::new());

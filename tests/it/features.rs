@@ -64,7 +64,7 @@ fn a_room_alone_is_built_with_the_features_of_the_workspace() {
     let whole = features(&["--workspace", "--edges", "normal,build,dev"]);
     assert!(whole.len() > 300, "the test does not see the crates any more");
     // `cargo run` first: the local system without anybody's tests.
-    let mut builds = vec![vec!["--package", "local", "--edges", "normal,build"]];
+    let mut builds = vec![vec!["--package", "cli", "--edges", "normal,build"]];
     let rooms = metadata.packages.iter().map(|package| package.name.as_str());
     // The empty function is built alone, as it is deployed: it is what the others are measured against.
     for room in rooms.filter(|name| *name != "empty") {

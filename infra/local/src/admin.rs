@@ -52,7 +52,7 @@ use serde_json::{Value, json};
 use store::{ImportError, ImportedOrder, Standing, USAGE_DAYS_MAX};
 use url::Url;
 
-use crate::client::{below, plain};
+use crate::address::{below, plain};
 use crate::control::{Control, Rotation};
 use crate::current::Current;
 use crate::{ChangeError, StartError, aws, index, sam_env, survival};
@@ -61,7 +61,8 @@ use crate::{ChangeError, StartError, aws, index, sam_env, survival};
 pub(crate) const SCOPE: &str = "system:admin";
 
 /// Where the changes are asked for.
-pub(crate) fn url(gateway: &Url) -> Url {
+#[must_use]
+pub fn url(gateway: &Url) -> Url {
     below(gateway, "/admin")
 }
 

@@ -7,7 +7,7 @@ use edge::config::Env;
 use edge::{Background, Ground, ScheduleHandler};
 
 use crate::StartError;
-use crate::client::below;
+use crate::address::below;
 use crate::current::Current;
 use crate::functions::{Mounting, Spec};
 use crate::gateway::Gateway;

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::client::plain;
+use crate::address::plain;
 use crate::control::Control;
 use crate::current::Current;
 use crate::named::secrets;

@@ -33,7 +33,7 @@ use crate::{ChangeError, Endpoints, StartError, Tempo, identity, named, orders};
 /// Which keys are rotated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Rotation {
+pub enum Rotation {
     /// Those the authorization server signs with, for every tenant.
     Idp,
     /// Those that secrets in the tables are sealed with.
@@ -44,7 +44,10 @@ pub(crate) enum Rotation {
 
 impl Rotation {
     /// Makes the change in the kept secrets.
-    pub(crate) fn apply(
+    ///
+    /// # Errors
+    /// Where the keys before are still needed, or a key cannot be made.
+    pub fn apply(
         &self,
         stored: &mut Stored,
         force: bool,

@@ -5,7 +5,7 @@ use auth::{Algorithm, Issuer, KeyPlace, Profile, TenantRule, TrustedIssuer};
 use domain::Tenant;
 use url::Url;
 
-use crate::client::plain;
+use crate::address::plain;
 use crate::secrets::{Secrets, TenantSecrets};
 use crate::{Endpoints, TenantEndpoints};
 

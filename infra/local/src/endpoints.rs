@@ -12,7 +12,7 @@ use url::{Host, Url};
 use crate::{StartError, folder};
 
 /// The name of the file in a data folder.
-pub(crate) const FILE: &str = "endpoints.json";
+pub const FILE: &str = "endpoints.json";
 
 /// Where everything is. It holds a token and passwords, so the file is its owner's alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +90,8 @@ pub struct DemoUser {
 
 impl Endpoints {
     /// The tenant of that name, whichever incarnation it is.
-    pub(crate) fn named(&self, name: &Tenant) -> Option<(&Tenant, &TenantEndpoints)> {
+    #[must_use]
+    pub fn named(&self, name: &Tenant) -> Option<(&Tenant, &TenantEndpoints)> {
         self.tenants.iter().find(|(known, _)| known.name() == name.name())
     }
 

@@ -8,14 +8,17 @@ use std::path::{Path, PathBuf};
 use crate::StartError;
 
 /// An open data folder; the lock is held as long as this lives.
-pub(crate) struct Folder {
+pub struct Folder {
     path: PathBuf,
     _lock: File,
 }
 
 impl Folder {
     /// Opens the folder, making it first where it is missing.
-    pub(crate) fn open(path: &Path) -> Result<Self, StartError> {
+    ///
+    /// # Errors
+    /// Where another system has it, or it cannot be made.
+    pub fn open(path: &Path) -> Result<Self, StartError> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -39,13 +42,17 @@ impl Folder {
     }
 
     /// The path of a file in it.
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 }
 
 /// Reads a text file; `None` where there is none.
-pub(crate) fn read(path: &Path) -> Result<Option<String>, StartError> {
+///
+/// # Errors
+/// Where it cannot be read, or is not text.
+pub fn read(path: &Path) -> Result<Option<String>, StartError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(fault) if fault.kind() == ErrorKind::NotFound => Ok(None),
@@ -58,7 +65,10 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, StartError> {
 }
 
 /// Writes a file that only its owner can read: under another name first, so that a reader or a crash finds it whole.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), StartError> {
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write(path: &Path, text: &str) -> Result<(), StartError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let draft = path.with_file_name(name);

@@ -8,7 +8,7 @@ use domain::{Clock, Entropy, ExposeSecret, SecretString, Tenant};
 use idp::{NewClient, NewUser, provision};
 use store::{SessionIssuer, Store};
 
-use crate::client::plain;
+use crate::address::plain;
 use crate::current::Own;
 use crate::key_age::dated;
 use crate::secrets::{DemoPeople, TenantSecrets};
@@ -103,7 +103,8 @@ pub(crate) async fn clear(
 }
 
 /// Who can sign in, as the list of endpoints says it.
-pub(crate) fn listed(own: &TenantSecrets) -> Vec<DemoUser> {
+#[must_use]
+pub fn listed(own: &TenantSecrets) -> Vec<DemoUser> {
     let mut users: Vec<_> = own.users.iter().collect();
     // Members first: whoever tries things out is one.
     users.sort_by_key(|(name, _)| (own.roles.contains_key(*name), *name));
@@ -117,7 +118,9 @@ pub(crate) fn listed(own: &TenantSecrets) -> Vec<DemoUser> {
         .collect()
 }
 
-pub(crate) fn display_name(username: &str) -> String {
+/// How a demo user is called.
+#[must_use]
+pub fn display_name(username: &str) -> String {
     let mut letters = username.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()

@@ -8,7 +8,8 @@ const IAT: &str = "iat";
 
 /// Keys with their time: that of `before` where they were there, and now where they are new, as all of them are of a new tenant. What an
 /// older release vouched for has none, nor has anything where it vouched for no such keys.
-pub(crate) fn dated(keys: Vec<Value>, before: Option<&[Value]>, now: Timestamp) -> Vec<Value> {
+#[must_use]
+pub fn dated(keys: Vec<Value>, before: Option<&[Value]>, now: Timestamp) -> Vec<Value> {
     let same = |one: &Value, other: &Value| one.get("kid").is_some_and(|kid| other.get("kid") == Some(kid));
     let is_told = before.is_none_or(|before| !before.is_empty());
     let date = |mut key: Value| {

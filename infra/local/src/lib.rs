@@ -2,7 +2,7 @@
 //! sweeper, sandboxes of the services our agents ask. What runs here are the same routers and the same bytes as on
 //! AWS; only what AWS itself provides is replaced.
 //!
-//! The binary `switchyard` starts it and talks to it; tests start it in-process with a clock they move:
+//! The command `switchyard` (`infra/cli`) starts it and talks to it; tests start it in-process with a clock they move:
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), local::StartError> {
@@ -17,46 +17,43 @@
 //!
 //! Not here: anything a function decides.
 
-mod admin;
+pub mod address;
+pub mod admin;
 mod assembly;
 mod aws;
-pub mod cli;
-mod client;
-mod control;
+pub mod control;
 mod current;
 mod database;
-mod endpoints;
+pub mod endpoints;
 mod error;
-mod folder;
+pub mod folder;
 mod follow;
 mod functions;
 mod gateway;
 mod google;
 mod hosts;
-mod identity;
+pub mod identity;
 mod index;
-mod key_age;
-mod logo;
-mod mcp;
+pub mod key_age;
+pub mod logo;
+pub mod mcp;
 mod meter;
-mod models;
-mod mqtt;
+pub mod models;
+pub mod mqtt;
 mod named;
-mod names;
-pub mod onboarding;
-mod openapi;
+pub mod names;
+pub mod openapi;
 mod options;
 mod orders;
 mod people;
 mod queue;
 mod registration;
-mod rotation;
-mod sam_env;
-mod secrets;
+pub mod sam_env;
+pub mod secrets;
 mod survival;
 mod system;
 mod testing;
-mod zone;
+pub mod zone;
 
 pub use dynamodb::AccessKey;
 pub use endpoints::{DemoUser, Endpoints, MqttEndpoints, TenantEndpoints};

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use domain::{AgentName, InvalidId, Tenant};
 use url::Url;
 
-use crate::client::below;
+use crate::address::below;
 use crate::functions::{HOST, Mounting, Spec};
 use crate::secrets::{Secrets, Wanted};
 use crate::{Endpoints, TenantEndpoints, identity};
 
 /// The names that agents have in keys.
-pub(crate) struct Names {
+pub struct Names {
     host: AgentName,
     /// Of those that each tenant has for itself, the host among them.
     tenant_agents: Vec<AgentName>,
@@ -22,7 +22,10 @@ pub(crate) struct Names {
 
 impl Names {
     /// The agents among these functions.
-    pub(crate) fn of(functions: &[Spec]) -> Result<Self, InvalidId> {
+    ///
+    /// # Errors
+    /// Where a function is called otherwise than an agent can be.
+    pub fn of(functions: &[Spec]) -> Result<Self, InvalidId> {
         let (own, shared): (Vec<_>, Vec<_>) = functions
             .iter()
             .partition(|spec| matches!(spec.place, Mounting::TenantAgent(..)));
@@ -49,7 +52,8 @@ impl Names {
     }
 
     /// What there must be secrets for, with these tenants at least.
-    pub(crate) fn wanted<'a>(&'a self, tenants: &'a [Tenant]) -> Wanted<'a> {
+    #[must_use]
+    pub fn wanted<'a>(&'a self, tenants: &'a [Tenant]) -> Wanted<'a> {
         Wanted {
             tenants,
             tenant_agents: &self.tenant_agents,
@@ -60,12 +64,12 @@ impl Names {
     }
 
     /// Every agent there is.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &AgentName> {
+    pub fn all(&self) -> impl Iterator<Item = &AgentName> {
         self.tenant_agents.iter().chain(&self.agents)
     }
 
     /// Puts what the secrets say of agents and tenants into the list of endpoints.
-    pub(crate) fn locate(&self, endpoints: &mut Endpoints, secrets: &Secrets) {
+    pub fn locate(&self, endpoints: &mut Endpoints, secrets: &Secrets) {
         let gateway = &endpoints.gateway;
         let urls = |slugs: &BTreeMap<AgentName, String>| -> BTreeMap<AgentName, Url> {
             slugs

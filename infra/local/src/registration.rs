@@ -1,12 +1,18 @@
 //! Makes the built-in agents known, as anybody would: through the registry's own HTTP API.
 
+use std::time::Duration;
+
 use domain::{AgentName, Tenant};
 use http::{Method, StatusCode};
+use reqwest::Client;
 use serde_json::{Value, json};
 use url::Url;
 
 use crate::StartError;
-use crate::client::{Call, Client, ClientError, below};
+use crate::address::below;
+
+/// How long the registry may take for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The registry, with the right to change it.
 pub(crate) struct Registrar<'a> {
@@ -24,7 +30,7 @@ impl Registrar<'_> {
         tenant: Option<&Tenant>,
     ) -> Result<(), StartError> {
         let scope = if tenant.is_some() { "tenant" } else { "global" };
-        let client = Client::new().map_err(StartError::part("registration"))?;
+        let client = client()?;
         let path = format!("/types/{}", type_);
         self.call(&client, Method::PUT, &path, Some(json!({"scope": scope})))
             .await?;
@@ -58,14 +64,10 @@ impl Registrar<'_> {
 
     /// Removes every agent that is registered for this tenant alone.
     pub(crate) async fn forget(&self, tenant: &Tenant) -> Result<(), StartError> {
-        let client = Client::new().map_err(StartError::part("registration"))?;
-        let listing = below(
-            self.registry,
-            &format!("/agents?disabled=true&tenant={}", tenant.prefix()),
-        );
-        let agents = client.pages(self.token, listing, "agents").await;
+        let client = client()?;
+        let listing = format!("/agents?disabled=true&tenant={}", tenant.prefix());
+        let agents = self.listed(&client, &listing).await?.into_iter();
         // Those of everybody are listed too, and stay.
-        let agents = agents.map_err(StartError::part("registration"))?.into_iter();
         let own = agents.filter(|agent| agent.get("tenant").and_then(Value::as_str) == Some(tenant.prefix()));
         for id in own.filter_map(|agent| Some(agent.get("id")?.as_str()?.to_owned())) {
             let path = format!("/agents/{id}?tenant={}", tenant.prefix());
@@ -74,6 +76,24 @@ impl Registrar<'_> {
         Ok(())
     }
 
+    /// Every agent of a listing, page by page.
+    async fn listed(&self, client: &Client, path: &str) -> Result<Vec<Value>, StartError> {
+        let (mut found, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let path = format!("{path}{cursor}");
+            let mut page = self.call(client, Method::GET, &path, None).await?;
+            if let Some(Value::Array(agents)) = page.get_mut("agents").map(Value::take) {
+                found.extend(agents);
+            }
+            let Some(next) = page.get("nextCursor").and_then(Value::as_str) else {
+                return Ok(found);
+            };
+            let next: String = url::form_urlencoded::byte_serialize(next.as_bytes()).collect();
+            cursor = format!("&cursor={next}");
+        }
+    }
+
+    /// The JSON that is answered; `null` where there is none, or nothing of that id.
     async fn call(
         &self,
         client: &Client,
@@ -81,21 +101,34 @@ impl Registrar<'_> {
         path: &str,
         body: Option<Value>,
     ) -> Result<Value, StartError> {
-        let url = below(self.registry, path);
-        match client
-            .json(Call {
-                method,
-                body,
-                token: Some(self.token),
-                ..Call::get(url)
-            })
-            .await
-        {
-            Err(ClientError::Refused {
-                status: StatusCode::NOT_FOUND,
-                ..
-            }) => Ok(Value::Null),
-            answer => answer.map_err(StartError::part("registration")),
+        let mut request = client
+            .request(method, below(self.registry, path))
+            .bearer_auth(self.token)
+            .timeout(PATIENCE);
+        if let Some(body) = &body {
+            request = request.json(body);
         }
+        let response = request.send().await.map_err(StartError::part("registration"))?;
+        if response.status() == StatusCode::NOT_FOUND {
+            return Ok(Value::Null);
+        }
+        let response = response
+            .error_for_status()
+            .map_err(StartError::part("registration"))?;
+        let bytes = response.bytes().await.map_err(StartError::part("registration"))?;
+        if bytes.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&bytes).map_err(StartError::part("registration"))
     }
+}
+
+fn client() -> Result<Client, StartError> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it asks the system's own gateway; it never takes an address from outside"
+    )]
+    let builder = Client::builder();
+    let builder = builder.no_proxy().redirect(reqwest::redirect::Policy::none());
+    builder.build().map_err(StartError::part("registration"))
 }

@@ -10,10 +10,9 @@ use serde::Serialize;
 use serde_json::json;
 use url::Url;
 
-use crate::client::{below, plain};
+use crate::address::{below, plain};
 use crate::current::{Current, Own};
 use crate::functions::{CALENDAR_CALLBACK, HOST, Mounting, Spec, Trust};
-use crate::onboarding::quoted;
 use crate::options::Outside;
 use crate::{Live, MqttBroker, StartError, google, mqtt, named};
 
@@ -249,7 +248,8 @@ fn text<T: Serialize + ?Sized>(value: &T) -> Result<String, StartError> {
 }
 
 /// The logical id of a function by that or by the name of its package.
-pub(crate) fn logical_id(name: &str) -> String {
+#[must_use]
+pub fn logical_id(name: &str) -> String {
     if name.ends_with("Function") {
         return name.to_owned();
     }
@@ -262,14 +262,22 @@ pub(crate) fn logical_id(name: &str) -> String {
 }
 
 /// An environment as `cargo lambda watch --env-file` and shells read it.
-pub(crate) fn dotenv(environment: &BTreeMap<String, String>) -> String {
+#[must_use]
+pub fn dotenv(environment: &BTreeMap<String, String>) -> String {
     let line = |(name, value): (&String, &String)| format!("{name}={}\n", quoted(value));
     environment.iter().map(line).collect()
 }
 
 /// An environment file that `sam local invoke --env-vars` reads.
-pub(crate) fn sam(environments: &BTreeMap<String, BTreeMap<String, String>>) -> String {
+#[must_use]
+pub fn sam(environments: &BTreeMap<String, BTreeMap<String, String>>) -> String {
     format!("{:#}\n", json!(environments))
+}
+
+/// In single quotes, where nothing but a single quote means anything to a shell.
+#[must_use]
+pub fn quoted(value: &str) -> String {
+    format!("'{}'", value.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

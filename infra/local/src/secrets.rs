@@ -15,89 +15,94 @@ use domain::{AgentName, SecretString, SystemEntropy, Tenant};
 use serde_json::Value;
 
 use crate::StartError;
-pub(crate) use imports::ImportChange;
-pub(crate) use sign_in::{NamedIssuer, SignIn};
+pub use imports::ImportChange;
+pub use sign_in::{NamedIssuer, SignIn};
 use stored::StoredPassword;
-pub(crate) use stored::{OVERLAP, Stored, slug};
-pub(crate) use vault::{Draft, Vault};
+pub use stored::{OVERLAP, Stored, slug};
+pub use vault::{Draft, Vault};
 
 /// The name of the file in a data folder.
-pub(crate) const FILE: &str = "secrets.json";
+pub const FILE: &str = "secrets.json";
 
 /// Keys, unguessable paths, passwords.
-pub(crate) struct Secrets {
+pub struct Secrets {
     /// Signs what the platform itself may do.
-    pub(crate) platform: Arc<SigningKey>,
+    pub platform: Arc<SigningKey>,
     /// The same as PKCS#8 PEM.
-    pub(crate) platform_pem: SecretString,
+    pub platform_pem: SecretString,
     /// Sign what the authorization server says, whichever tenant it is for.
-    pub(crate) idp: Arc<KeySet>,
+    pub idp: Arc<KeySet>,
     /// The same as the text that is kept of them.
-    pub(crate) idp_text: SecretString,
+    pub idp_text: SecretString,
     /// Seal what lies in the tables, newest first.
-    pub(crate) sealing: Vec<(String, SecretString)>,
+    pub sealing: Vec<(String, SecretString)>,
     /// Each tenant's own.
-    pub(crate) tenants: BTreeMap<Tenant, TenantSecrets>,
+    pub tenants: BTreeMap<Tenant, TenantSecrets>,
     /// Tenants that were here, and the users they had.
-    pub(crate) removed: BTreeMap<Tenant, BTreeSet<String>>,
+    pub removed: BTreeMap<Tenant, BTreeSet<String>>,
     /// The path of each agent that serves every tenant.
-    pub(crate) slugs: BTreeMap<AgentName, String>,
+    pub slugs: BTreeMap<AgentName, String>,
     /// The path below which AWS's own services are imitated.
-    pub(crate) aws_slug: String,
+    pub aws_slug: String,
     /// The passwords at the MQTT broker, by name: of the agents that serve every tenant, and of others who sign in there.
-    pub(crate) mqtt: BTreeMap<String, SecretString>,
+    pub mqtt: BTreeMap<String, SecretString>,
     /// Which agents of the MQTT broker the registry is to know, beside those that the start names.
-    pub(crate) mqtt_imports: BTreeSet<String>,
+    pub mqtt_imports: BTreeSet<String>,
 }
 
 /// What a tenant has of its own.
-pub(crate) struct TenantSecrets {
+pub struct TenantSecrets {
     /// Signs the tokens of its sessions.
-    pub(crate) session: Arc<SigningKey>,
+    pub session: Arc<SigningKey>,
     /// The same as PKCS#8 PEM.
-    pub(crate) session_pem: SecretString,
+    pub session_pem: SecretString,
     /// The public half of the session key before; its tokens may still live.
-    pub(crate) session_before: Option<Value>,
+    pub session_before: Option<Value>,
     /// The path of each of its agents.
-    pub(crate) slugs: BTreeMap<AgentName, String>,
+    pub slugs: BTreeMap<AgentName, String>,
     /// What its host proves itself with at the authorization server.
-    pub(crate) client_secret: SecretString,
+    pub client_secret: SecretString,
     /// Who can sign in, by name.
-    pub(crate) users: BTreeMap<String, Password>,
+    pub users: BTreeMap<String, Password>,
     /// What users may do beside what every member may, by name.
-    pub(crate) roles: BTreeMap<String, Vec<String>>,
+    pub roles: BTreeMap<String, Vec<String>>,
     /// The passwords of its agents at the MQTT broker.
-    pub(crate) mqtt: BTreeMap<String, SecretString>,
+    pub mqtt: BTreeMap<String, SecretString>,
     /// Where people sign in to the chat.
-    pub(crate) sign_in: SignIn,
+    pub sign_in: SignIn,
 }
 
 /// A user's password.
-pub(crate) struct Password {
-    pub(crate) text: SecretString,
+pub struct Password {
+    /// The password itself.
+    pub text: SecretString,
     /// Made just now, so that the database cannot have it yet.
-    pub(crate) is_new: bool,
+    pub is_new: bool,
 }
 
 /// The names that users sign in with, and their roles.
-pub(crate) type DemoPeople = &'static [(&'static str, &'static [&'static str])];
+pub type DemoPeople = &'static [(&'static str, &'static [&'static str])];
 
 /// Whom there must be secrets for.
-pub(crate) struct Wanted<'a> {
-    pub(crate) tenants: &'a [Tenant],
+pub struct Wanted<'a> {
+    /// The tenants that there must be at least.
+    pub tenants: &'a [Tenant],
     /// Agents that each tenant has of its own.
-    pub(crate) tenant_agents: &'a [AgentName],
+    pub tenant_agents: &'a [AgentName],
     /// Agents that serve every tenant.
-    pub(crate) agents: &'a [AgentName],
+    pub agents: &'a [AgentName],
     /// The names that users of a tenant sign in with.
-    pub(crate) users: fn(&Tenant) -> DemoPeople,
+    pub users: fn(&Tenant) -> DemoPeople,
     /// Who signs in at the MQTT broker beside the agents; `None` where there is no broker.
-    pub(crate) mqtt_users: Option<&'a [String]>,
+    pub mqtt_users: Option<&'a [String]>,
 }
 
 impl Secrets {
     /// Reads the file as it is; `None` where there is none.
-    pub(crate) fn load(file: &Path) -> Result<Option<Self>, StartError> {
+    ///
+    /// # Errors
+    /// Where it cannot be read, or does not hold what it should.
+    pub fn load(file: &Path) -> Result<Option<Self>, StartError> {
         let Some(mut stored) = Stored::read(file)? else {
             return Ok(None);
         };
@@ -116,7 +121,8 @@ impl Secrets {
     }
 
     /// What the tenant of that name has, whichever incarnation it is.
-    pub(crate) fn named(&self, name: &Tenant) -> Option<&TenantSecrets> {
+    #[must_use]
+    pub fn named(&self, name: &Tenant) -> Option<&TenantSecrets> {
         let mut tenants = self.tenants.iter();
         tenants
             .find(|(known, _)| known.name() == name.name())

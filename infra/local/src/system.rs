@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::client::{below, plain};
+use crate::address::{below, plain};
 use crate::control::{Control, Site, platform_token, shown};
 use crate::current::Current;
 use crate::database::Database;
@@ -47,8 +47,7 @@ const DATABASE: &str = "switchyard.db";
 /// A running system. Dropping it leaves its parts to the runtime; [`System::stop`] ends them in order.
 pub struct System {
     endpoints: Endpoints,
-    /// What whoever started it should know of services outside.
-    pub(crate) told: Option<String>,
+    told: Option<String>,
     port: u16,
     store: Store,
     stop: watch::Sender<bool>,
@@ -230,6 +229,12 @@ impl System {
     #[must_use]
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
+    }
+
+    /// What whoever started it should know of services outside.
+    #[must_use]
+    pub fn told(&self) -> Option<&str> {
+        self.told.as_deref()
     }
 
     /// Where everything is at the moment.

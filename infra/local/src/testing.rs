@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::System;
-use crate::client::plain;
+use crate::address::plain;
 use auth::web_push::WebPushKeys;
 use auth::{AccessToken, Grant};
 use domain::{ExposeSecret, Owner, Tenant};

@@ -13,11 +13,13 @@ const RULES_MAX: usize = 200;
 /// Rules that come, and rules that go.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ImportChange {
+pub struct ImportChange {
+    /// Those that come.
     #[serde(default, serialize_with = "texts")]
-    pub(crate) add: Vec<ImportRule>,
+    pub add: Vec<ImportRule>,
+    /// Those that go.
     #[serde(default, serialize_with = "texts")]
-    pub(crate) remove: Vec<ImportRule>,
+    pub remove: Vec<ImportRule>,
 }
 
 fn texts<S: Serializer>(rules: &[ImportRule], serializer: S) -> Result<S::Ok, S::Error> {
@@ -26,7 +28,10 @@ fn texts<S: Serializer>(rules: &[ImportRule], serializer: S) -> Result<S::Ok, S:
 
 impl ImportChange {
     /// Makes the change in what is kept: all of it, or nothing.
-    pub(crate) fn apply(&self, stored: &mut Stored) -> Result<(), ChangeError> {
+    ///
+    /// # Errors
+    /// Where a rule that goes is not there, or too many are there in the end.
+    pub fn apply(&self, stored: &mut Stored) -> Result<(), ChangeError> {
         let mut rules = stored.mqtt_imports.clone();
         for rule in &self.remove {
             let text = named(stored, rule)?.to_string();

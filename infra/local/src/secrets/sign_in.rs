@@ -14,7 +14,7 @@ pub(crate) const OWN: &str = "idp";
 /// Where people sign in, and what that must be.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct SignIn {
+pub struct SignIn {
     /// Other issuers, by their ids.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     issuers: BTreeMap<String, NamedIssuer>,
@@ -23,21 +23,22 @@ pub(crate) struct SignIn {
     offered: Vec<String>,
     /// `REQUIRE_ACR`.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) require_acr: String,
+    pub require_acr: String,
 }
 
 /// An issuer that an operator has named.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct NamedIssuer {
+pub struct NamedIssuer {
     /// Its issuer identifier, to the letter.
-    pub(crate) issuer: String,
+    pub issuer: String,
     /// How we are known there.
-    pub(crate) client_id: String,
-    pub(crate) client_secret: String,
+    pub client_id: String,
+    /// The secret that goes with it.
+    pub client_secret: String,
     /// What it is called, and which roles it gives.
     #[serde(default)]
-    pub(crate) sign_in: SignInTerms,
+    pub sign_in: SignInTerms,
 }
 
 impl SignIn {

@@ -16,11 +16,12 @@ use crate::{ChangeError, StartError, folder};
 const VERSION: u32 = 1;
 /// How long after a rotation of signing keys the tokens before it may still live: their ten minutes, and as long as
 /// everybody who keeps keys takes to see the new ones.
-pub(crate) const OVERLAP: Duration = Duration::from_secs(15 * 60);
+pub const OVERLAP: Duration = Duration::from_secs(15 * 60);
 
+/// What the file of secrets holds.
 // What came later than the first form of the file has a default: it is made where it is missing.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Stored {
+pub struct Stored {
     version: u32,
     pub(super) platform_key: String,
     /// What [`KeySet`] keeps.
@@ -183,7 +184,10 @@ impl Stored {
     }
 
     /// Adds a tenant, a new incarnation of its name, for [`Stored::complete`] to complete.
-    pub(crate) fn add_tenant(&mut self, tenant: &Tenant) -> Result<(), ChangeError> {
+    ///
+    /// # Errors
+    /// Where a tenant of that name is here.
+    pub fn add_tenant(&mut self, tenant: &Tenant) -> Result<(), ChangeError> {
         if self.named(tenant).is_ok() {
             return Err(ChangeError::Exists(tenant.clone()));
         }
@@ -192,7 +196,10 @@ impl Stored {
     }
 
     /// Takes a tenant away, with its keys.
-    pub(crate) fn remove_tenant(&mut self, name: &Tenant) -> Result<(), ChangeError> {
+    ///
+    /// # Errors
+    /// Where no such tenant is here, or it is the last one.
+    pub fn remove_tenant(&mut self, name: &Tenant) -> Result<(), ChangeError> {
         let tenant = self.named(name)?;
         if self.tenants.len() == 1 {
             return Err(ChangeError::Last(tenant));
@@ -347,7 +354,7 @@ fn add_passwords<'n>(
 }
 
 /// 160 random bits: the path of an agent cannot be guessed, and two agents' paths have nothing in common.
-pub(crate) fn slug(entropy: &dyn Entropy) -> String {
+pub fn slug(entropy: &dyn Entropy) -> String {
     let mut bytes = [0; 20];
     entropy.fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -8,20 +8,25 @@ use super::{Secrets, Stored, Wanted};
 use crate::{ChangeError, StartError};
 
 /// The kept secrets.
-pub(crate) struct Vault {
+pub struct Vault {
     file: Option<PathBuf>,
     stored: Stored,
 }
 
 /// Secrets as they would be, not kept yet.
-pub(crate) struct Draft {
-    pub(crate) secrets: Secrets,
-    pub(crate) stored: Stored,
+pub struct Draft {
+    /// The secrets, ready for use.
+    pub secrets: Secrets,
+    /// What is kept of them.
+    pub stored: Stored,
 }
 
 impl Vault {
     /// Reads the file, makes what is missing, and keeps it. Without a file all of it is new and forgotten at the end.
-    pub(crate) fn open(
+    ///
+    /// # Errors
+    /// Where the file cannot be read or written, or does not hold what it should.
+    pub fn open(
         file: Option<PathBuf>,
         wanted: &Wanted<'_>,
         entropy: &dyn Entropy,
@@ -44,7 +49,10 @@ impl Vault {
     }
 
     /// What the secrets would be after a change.
-    pub(crate) fn draft(
+    ///
+    /// # Errors
+    /// Where the change is refused, or a key cannot be made.
+    pub fn draft(
         &self,
         wanted: &Wanted<'_>,
         entropy: &dyn Entropy,
@@ -56,7 +64,10 @@ impl Vault {
     }
 
     /// Keeps what a draft holds.
-    pub(crate) fn keep(&mut self, stored: Stored) -> Result<(), StartError> {
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn keep(&mut self, stored: Stored) -> Result<(), StartError> {
         self.write(&stored)?;
         self.stored = stored;
         Ok(())

@@ -12,7 +12,7 @@ use super::Failure;
 use super::place::RunningSystem;
 use crate::client::{Call, Client};
 use local::address::below;
-use local::endpoints::Endpoints;
+use local::data::endpoints::Endpoints;
 
 /// List the registered agents
 #[derive(Args)]

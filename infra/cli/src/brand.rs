@@ -14,8 +14,8 @@ use super::Failure;
 use super::place::admin;
 use super::tenant_at::At;
 use crate::client::Call;
+use local::functions::sam_env::quoted;
 use local::logo;
-use local::sam_env::quoted;
 
 /// The settings that are a brand.
 const KEYS: [&str; 3] = ["brand", "accent", "accentDark"];

@@ -14,8 +14,8 @@ use super::agents::{printable, text};
 use super::place::{self, RunningSystem};
 use crate::client::{Call, Client, ClientError};
 use local::address::below;
-use local::endpoints::Endpoints;
-use local::secrets::Secrets;
+use local::data::endpoints::Endpoints;
+use local::data::secrets::Secrets;
 
 /// How long the command's tokens live.
 const LIFETIME: Duration = Duration::from_secs(300);

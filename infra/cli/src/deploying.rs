@@ -7,7 +7,7 @@ use std::process::Command;
 use clap::Args;
 
 use super::Failure;
-use local::sam_env::quoted;
+use local::functions::sam_env::quoted;
 
 /// The script, from the root of the repository.
 const SCRIPT: &str = "infra/deploy.sh";

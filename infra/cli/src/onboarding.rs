@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use store::{SessionIssuer, StoreError, session_issuer_item};
 use url::Url;
 
-use local::key_age::dated;
-use local::secrets::slug;
+use local::data::key_age::dated;
+use local::data::secrets::slug;
 
 /// Stands for the tenant's base URL, the stack's output `BaseUrl`.
 pub const BASE_URL: &str = "https://base-url.invalid";

@@ -8,12 +8,11 @@ use serde_json::Value;
 
 use super::Failure;
 use crate::client::{Call, Client, ClientError};
-use local::endpoints::{self, Endpoints, TenantEndpoints};
-use local::folder::{self, Folder};
-use local::functions;
-use local::names::Names;
-use local::secrets::{self, Secrets, Stored, Vault};
-use local::{ChangeError, StartError, admin};
+use local::data::endpoints::{self, Endpoints, TenantEndpoints};
+use local::data::folder::{self, Folder};
+use local::data::secrets::{self, Secrets, Stored, Vault};
+use local::functions::names::Names;
+use local::{ChangeError, StartError, control::admin, functions};
 
 /// The data folder where none is named.
 pub(super) const DATA: &str = ".local";

@@ -8,7 +8,7 @@ use super::Failure;
 use super::agents::{self, health, printable, text, url_of};
 use super::place::RunningSystem;
 use crate::client::{Call, Client};
-use local::endpoints::Endpoints;
+use local::data::endpoints::Endpoints;
 
 /// Which agent, and where.
 #[derive(Args)]

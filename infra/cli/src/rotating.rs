@@ -14,8 +14,8 @@ use super::deploying::Deploying;
 use super::tenant_aws::{absolute, described, parameters};
 use crate::onboarding::PARAMETERS;
 use crate::rotation::{AgentMove, KeyRotation, MOVE, ROTATION};
-use local::folder;
-use local::secrets::OVERLAP;
+use local::data::folder;
+use local::data::secrets::OVERLAP;
 
 /// The file that says when the keys of a folder were last rotated, in seconds since 1970.
 const ROTATED: &str = "rotated-at";

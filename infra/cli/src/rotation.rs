@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use store::{SessionIssuer, StoreError, session_issuer_item};
 
 use crate::onboarding::{BASE_URL, PARAMETERS};
-use local::key_age::dated;
-use local::secrets::slug;
+use local::data::key_age::dated;
+use local::data::secrets::slug;
 
 /// The file of a rotation of keys that is under way.
 pub(crate) const ROTATION: &str = "rotation";

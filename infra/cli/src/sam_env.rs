@@ -9,7 +9,7 @@ use domain::Tenant;
 use super::Failure;
 use super::place::{self, RunningSystem, admin};
 use crate::client::Call;
-use local::{folder, sam_env};
+use local::{data::folder, functions::sam_env};
 
 /// Write the settings to run single functions outside of the system, against it
 #[derive(Args)]

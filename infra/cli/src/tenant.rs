@@ -15,8 +15,8 @@ use super::place::{RunningSystem, admin};
 use super::tenant_at::At;
 use super::tenant_aws::{NewTenant, OldTenant};
 use crate::client::Call;
-use local::endpoints::{DemoUser, TenantEndpoints};
-use local::identity;
+use local::data::endpoints::{DemoUser, TenantEndpoints};
+use local::functions::identity;
 
 /// Add, list, change and remove tenants
 #[derive(Subcommand)]

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::Failure;
 use super::place::{RunningSystem, admin};
 use crate::client::Call;
-use local::sam_env::quoted;
+use local::functions::sam_env::quoted;
 
 /// Where a tenant is set.
 #[derive(Args)]

@@ -12,7 +12,7 @@ use url::Url;
 use super::Failure;
 use super::deploying::{self, Account, Deploying};
 use crate::onboarding::{PARAMETERS, Plan, PlatformPlan, TenantStack};
-use local::folder;
+use local::data::folder;
 
 /// On AWS instead of here, and on which platform.
 #[derive(Args)]

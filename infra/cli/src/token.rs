@@ -10,8 +10,8 @@ use url::Url;
 
 use super::Failure;
 use super::place::{self, RunningSystem};
-use local::folder;
-use local::secrets::Secrets;
+use local::data::folder;
+use local::data::secrets::Secrets;
 
 /// How long a token lives.
 const LIFETIME: Duration = Duration::from_secs(300);

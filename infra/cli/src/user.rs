@@ -12,7 +12,7 @@ use super::Failure;
 use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use crate::client::Call;
-use local::identity::display_name;
+use local::functions::identity::display_name;
 
 /// Add, list, reset and remove a tenant's users
 #[derive(Subcommand)]

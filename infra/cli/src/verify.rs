@@ -22,7 +22,7 @@ use super::deploying::Account;
 use super::place::RunningSystem;
 use crate::client::{Call, Client};
 use local::address::{below, plain};
-use local::folder;
+use local::data::folder;
 
 /// How often each function is asked again once it is warm.
 const WARM: usize = 9;

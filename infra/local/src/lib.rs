@@ -13,50 +13,34 @@
 //! ```
 //!
 //! Tenants come and go and keys are rotated while it runs (`control`). Functions that run outside of this process, by
-//! `sam local` or `cargo lambda`, find their settings with `switchyard sam-env`, their secrets and queues in `aws`.
+//! `sam local` or `cargo lambda`, find their settings with `switchyard sam-env`, their secrets and queues in `control::aws`.
+//!
+//! Seven floors, each of which uses those below it: `system` over `control` (the control plane: what an operator changes while it runs),
+//! `functions` (their list, settings and assembly), `options`, `mqtt`, `data` (what lies in the folder), and small things that use nothing.
 //!
 //! Not here: anything a function decides.
 
 pub mod address;
-pub mod admin;
-mod assembly;
-mod aws;
 pub mod control;
-mod current;
-mod database;
-pub mod endpoints;
+pub mod data;
 mod error;
-pub mod folder;
-mod follow;
-mod functions;
+pub mod functions;
 mod gateway;
 mod google;
 mod hosts;
-pub mod identity;
-mod index;
-pub mod key_age;
 pub mod logo;
 pub mod mcp;
 mod meter;
 pub mod models;
 pub mod mqtt;
-mod named;
-pub mod names;
 pub mod openapi;
 mod options;
-mod orders;
-mod people;
 mod queue;
-mod registration;
-pub mod sam_env;
-pub mod secrets;
-mod survival;
 mod system;
-mod testing;
 pub mod zone;
 
+pub use data::endpoints::{DemoUser, Endpoints, MqttEndpoints, TenantEndpoints};
 pub use dynamodb::AccessKey;
-pub use endpoints::{DemoUser, Endpoints, MqttEndpoints, TenantEndpoints};
 pub use error::{ChangeError, StartError};
 pub use functions::{Spec, all as functions};
 pub use google::GoogleClient;
@@ -66,13 +50,13 @@ pub use models::{ModelNameError, Models};
 pub use mqtt::{BrokerAccess, MqttBroker, OwnBroker};
 pub use options::{Data, Joined, Live, Options, Tempo};
 pub use system::System;
-pub use testing::Signer;
+pub use system::testing::Signer;
 
 /// What the gateway itself serves, as a list; functions' own routes lie below it.
 #[must_use]
 pub fn routes() -> Vec<routes::Route> {
     let mut all = gateway::routes();
-    all.extend(survival::routes());
+    all.extend(control::survival::routes());
     all
 }
 

@@ -10,8 +10,8 @@ use sandbox::mcp::LINK_HOST;
 use serde_json::json;
 use url::Url;
 
-use crate::StartError;
 use crate::address::below;
+use crate::error::StartError;
 
 /// Where the sandbox's is, below the gateway.
 pub(crate) const SANDBOX: &str = "/sandbox/mcp";

@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use url::Url;
 
-use crate::Endpoints;
 use crate::address::below;
+use crate::data::endpoints::Endpoints;
 
 use access::PLATFORM;
 pub use access::{ORG, is_outside};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::Failure;
-use local::folder;
+use local::data::folder;
 
 /// The sessions of this data folder's user.
 pub(super) struct Sessions {

@@ -6,8 +6,8 @@ use domain::{AgentName, ExposeSecret as _};
 
 use crate::Failure;
 use crate::place::RunningSystem;
+use local::data::secrets::Secrets;
 use local::mqtt::access::{self, Rules};
-use local::secrets::Secrets;
 
 /// Whose words.
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::Failure;
 use crate::place::RunningSystem;
-use local::endpoints::MqttEndpoints;
+use local::data::endpoints::MqttEndpoints;
 use local::mqtt::ORG;
 use local::mqtt::access::PLATFORM;
 
@@ -173,5 +173,5 @@ impl Way {
 
 /// 128 random bits.
 pub(super) fn suffix() -> String {
-    local::secrets::slug(&SystemEntropy)[..32].to_owned()
+    local::data::secrets::slug(&SystemEntropy)[..32].to_owned()
 }

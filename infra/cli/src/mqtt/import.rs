@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::Failure;
 use crate::client::Call;
 use crate::place::{RunningSystem, admin};
-use local::secrets::ImportChange;
+use local::data::secrets::ImportChange;
 
 #[derive(Args)]
 #[command(

@@ -16,10 +16,10 @@ use super::connect::{AtBroker, Connected, Way, suffix};
 use crate::Failure;
 use crate::agents::{printable, text};
 use crate::place;
-use local::endpoints::Endpoints;
+use local::data::endpoints::Endpoints;
+use local::data::secrets::Secrets;
 use local::mqtt::ORG;
 use local::mqtt::access::{OPERATOR, PLATFORM};
-use local::secrets::Secrets;
 
 /// How long a token lives.
 const LIFETIME: Duration = Duration::from_secs(300);

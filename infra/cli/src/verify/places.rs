@@ -9,7 +9,7 @@ use url::Url;
 use crate::deploying::Account;
 use crate::{Failure, place};
 use local::address::below;
-use local::endpoints::Endpoints;
+use local::data::endpoints::Endpoints;
 
 /// Where everything is that is looked at.
 pub(super) struct Places {

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use a2a::mqtt::{AgentAddress, InvalidAddress, PoolAddress, Recipient, TopicPrefix};
 use domain::SecretString;
 
-use crate::Endpoints;
-use crate::secrets::Secrets;
+use crate::data::endpoints::Endpoints;
+use crate::data::secrets::Secrets;
 
 /// The organisation that this system's agents belong to.
 pub const ORG: &str = "switchyard";

@@ -5,7 +5,7 @@ use mqtt_bridge::ImportRule;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::stored::Stored;
-use crate::ChangeError;
+use crate::error::ChangeError;
 
 /// Most rules that are kept.
 const RULES_MAX: usize = 200;

@@ -9,10 +9,11 @@ use idp::{NewClient, NewUser, provision};
 use store::{SessionIssuer, Store};
 
 use crate::address::plain;
-use crate::current::Own;
-use crate::key_age::dated;
-use crate::secrets::{DemoPeople, TenantSecrets};
-use crate::{DemoUser, StartError};
+use crate::data::current::Own;
+use crate::data::endpoints::DemoUser;
+use crate::data::key_age::dated;
+use crate::data::secrets::{DemoPeople, TenantSecrets};
+use crate::error::StartError;
 
 /// The names that users of a tenant sign in with, and their roles.
 pub(crate) fn demo_users(tenant: &Tenant) -> DemoPeople {

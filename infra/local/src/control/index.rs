@@ -1,6 +1,6 @@
 //! The page at the gateway's root: where to go from here.
 
-use crate::Endpoints;
+use crate::data::endpoints::Endpoints;
 
 /// The page. Every text in it is a name or an address of ours, so nothing needs escaping.
 pub(crate) fn page(endpoints: &Endpoints) -> String {

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{SignIn, Wanted};
-use crate::{ChangeError, StartError, folder};
+use crate::data::folder;
+use crate::error::{ChangeError, StartError};
 
 /// The form of the file.
 const VERSION: u32 = 1;

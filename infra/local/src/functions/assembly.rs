@@ -6,15 +6,15 @@ use std::sync::Arc;
 use edge::config::Env;
 use edge::{Background, Ground, ScheduleHandler};
 
-use crate::StartError;
 use crate::address::below;
-use crate::current::Current;
+use crate::data::current::Current;
+use crate::error::StartError;
+use crate::functions::people::{self, Changed};
+use crate::functions::sam_env::{self, Environment};
 use crate::functions::{Mounting, Spec};
 use crate::gateway::Gateway;
 use crate::options::Outside;
-use crate::people::{self, Changed};
 use crate::queue::Workers;
-use crate::sam_env::{self, Environment};
 
 /// What runs: functions by address, by agent, by the clock.
 pub(crate) struct Assembled {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::{ExposeSecret, SecretString, Tenant};
 use serde_json::json;
 
-use crate::current::Current;
+use crate::data::current::Current;
 use crate::mqtt::access;
 use crate::options::Outside;
 

@@ -11,10 +11,12 @@ use serde_json::json;
 use url::Url;
 
 use crate::address::{below, plain};
-use crate::current::{Current, Own};
-use crate::functions::{CALENDAR_CALLBACK, HOST, Mounting, Spec, Trust};
-use crate::options::Outside;
-use crate::{Live, MqttBroker, StartError, google, mqtt, named};
+use crate::data::current::{Current, Own};
+use crate::error::StartError;
+use crate::functions::{CALENDAR_CALLBACK, HOST, Mounting, Spec, Trust, named};
+use crate::google;
+use crate::mqtt::{self, MqttBroker};
+use crate::options::{Live, Outside};
 
 /// Settings by their names.
 type Variables = BTreeMap<String, String>;
@@ -163,7 +165,7 @@ fn shared(
             endpoints.secrets_manager.to_string(),
         ),
         ("AWS_ENDPOINT_URL_SQS", endpoints.sqs.to_string()),
-        ("TABLE_PREFIX", crate::database::TABLE_PREFIX.to_owned()),
+        ("TABLE_PREFIX", crate::data::database::TABLE_PREFIX.to_owned()),
         ("KEYS_EDITION", "1".to_owned()),
         ("WAKE_QUEUES", queues.to_owned()),
         ("ANSWERS", "buffered".to_owned()),

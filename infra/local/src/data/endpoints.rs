@@ -9,7 +9,8 @@ use dynamodb::AccessKey;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
-use crate::{StartError, folder};
+use crate::data::folder;
+use crate::error::StartError;
 
 /// The name of the file in a data folder.
 pub const FILE: &str = "endpoints.json";

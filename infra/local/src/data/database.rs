@@ -8,7 +8,7 @@ use dynamodb::{AccessKey, Error, Server};
 use store::{Store, Tables};
 use url::Url;
 
-use crate::StartError;
+use crate::error::StartError;
 use crate::hosts::Hosts;
 
 /// What the names of the tables begin with.

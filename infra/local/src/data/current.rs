@@ -6,8 +6,8 @@ use domain::Tenant;
 use url::Url;
 
 use crate::address::plain;
-use crate::secrets::{Secrets, TenantSecrets};
-use crate::{Endpoints, TenantEndpoints};
+use crate::data::endpoints::{Endpoints, TenantEndpoints};
+use crate::data::secrets::{Secrets, TenantSecrets};
 
 /// The system's secrets and addresses of now.
 pub(crate) struct Current {

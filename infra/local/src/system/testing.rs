@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::System;
 use crate::address::plain;
+use crate::system::System;
 use auth::web_push::WebPushKeys;
 use auth::{AccessToken, Grant};
 use domain::{ExposeSecret, Owner, Tenant};

@@ -13,8 +13,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::{Admin, Operator, Refused};
-use crate::ChangeError;
-use crate::secrets::NamedIssuer;
+use crate::data::secrets::NamedIssuer;
+use crate::error::ChangeError;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -50,7 +50,7 @@ pub(super) async fn put(
             "there is no role {unknown}: operator and admin it is"
         )));
     }
-    let change = |sign_in: &mut crate::secrets::SignIn| sign_in.put(&id, issuer);
+    let change = |sign_in: &mut crate::data::secrets::SignIn| sign_in.put(&id, issuer);
     admin.control.change_sign_in(&name, change).await?;
     Ok(Json(admin.control.sign_in(&name)?))
 }
@@ -68,7 +68,7 @@ pub(super) async fn offer(
     if let Some(demands) = &require_acr {
         checked::<Demands>(demands)?;
     }
-    let change = |sign_in: &mut crate::secrets::SignIn| {
+    let change = |sign_in: &mut crate::data::secrets::SignIn| {
         if let Some(offered) = offered {
             sign_in.offer(offered)?;
         }
@@ -87,7 +87,7 @@ pub(super) async fn remove(
     path: Result<Path<(Tenant, String)>, PathRejection>,
 ) -> Result<StatusCode, Refused> {
     let Path((name, id)) = path?;
-    let change = |sign_in: &mut crate::secrets::SignIn| sign_in.remove(&id);
+    let change = |sign_in: &mut crate::data::secrets::SignIn| sign_in.remove(&id);
     admin.control.change_sign_in(&name, change).await?;
     Ok(StatusCode::NO_CONTENT)
 }

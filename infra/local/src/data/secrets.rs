@@ -1,5 +1,5 @@
 //! The system's own secrets: keys and unguessable paths, made once per data folder. On AWS they are entries of
-//! Secrets Manager and of the stacks' outputs. [`crate::named`] has them by the names that functions ask for.
+//! Secrets Manager and of the stacks' outputs. [`crate::functions::named`] has them by the names that functions ask for.
 
 mod imports;
 mod sign_in;
@@ -14,7 +14,7 @@ use auth::{KeyError, KeySet, SigningKey};
 use domain::{AgentName, SecretString, SystemEntropy, Tenant};
 use serde_json::Value;
 
-use crate::StartError;
+use crate::error::StartError;
 pub use imports::ImportChange;
 pub use sign_in::{NamedIssuer, SignIn};
 use stored::StoredPassword;

@@ -8,8 +8,8 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::StartError;
 use crate::address::below;
+use crate::error::StartError;
 
 /// How long the registry may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);

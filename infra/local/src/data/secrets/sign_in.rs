@@ -6,7 +6,7 @@ use outbound::oauth::SignInTerms;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::ChangeError;
+use crate::error::ChangeError;
 
 /// The id of the tenant's own authorization server.
 pub(crate) const OWN: &str = "idp";

@@ -8,7 +8,7 @@ use axum::extract::rejection::JsonRejection;
 use serde_json::{Value, json};
 
 use super::{Admin, Operator, Refused};
-use crate::secrets::ImportChange;
+use crate::data::secrets::ImportChange;
 
 pub(super) async fn list(_: Operator, State(admin): State<Arc<Admin>>) -> Json<Value> {
     Json(listed(&admin))

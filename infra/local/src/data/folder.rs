@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::StartError;
+use crate::error::StartError;
 
 /// An open data folder; the lock is held as long as this lives.
 pub struct Folder {

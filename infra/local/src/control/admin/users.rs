@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Admin, Operator, Refused};
-use crate::StartError;
+use crate::error::StartError;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

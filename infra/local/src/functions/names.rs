@@ -6,9 +6,9 @@ use domain::{AgentName, InvalidId, Tenant};
 use url::Url;
 
 use crate::address::below;
-use crate::functions::{HOST, Mounting, Spec};
-use crate::secrets::{Secrets, Wanted};
-use crate::{Endpoints, TenantEndpoints, identity};
+use crate::data::endpoints::{Endpoints, TenantEndpoints};
+use crate::data::secrets::{Secrets, Wanted};
+use crate::functions::{HOST, Mounting, Spec, identity};
 
 /// The names that agents have in keys.
 pub struct Names {

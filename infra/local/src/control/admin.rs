@@ -1,5 +1,5 @@
 //! The gateway's own routes: a page for people, changes to the running system for whoever has the platform's token, and
-//! what stands in for AWS ([`crate::aws`]).
+//! what stands in for AWS ([`crate::control::aws`]).
 //!
 //! | route | |
 //! |---|---|
@@ -53,9 +53,10 @@ use store::{ImportError, ImportedOrder, Standing, USAGE_DAYS_MAX};
 use url::Url;
 
 use crate::address::{below, plain};
-use crate::control::{Control, Rotation};
-use crate::current::Current;
-use crate::{ChangeError, StartError, aws, index, sam_env, survival};
+use crate::control::{Control, Rotation, aws, index, survival};
+use crate::data::current::Current;
+use crate::error::{ChangeError, StartError};
+use crate::functions::sam_env;
 
 /// What a token must allow; only the platform's own issuer is asked about it.
 pub(crate) const SCOPE: &str = "system:admin";

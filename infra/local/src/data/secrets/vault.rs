@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use domain::Entropy;
 
 use super::{Secrets, Stored, Wanted};
-use crate::{ChangeError, StartError};
+use crate::error::{ChangeError, StartError};
 
 /// The kept secrets.
 pub struct Vault {

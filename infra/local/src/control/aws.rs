@@ -2,7 +2,7 @@
 //! functions ask for, in the JSON protocols that the AWS SDK speaks. Credentials are not looked at: the unguessable part
 //! of the path is what lets somebody in, and the gateway listens on the loopback address alone, or where this machine's containers reach it.
 //!
-//! `GetSecretValue` tells the secrets of now, under the names of [`crate::named`]. `SendMessage` takes wakes for the agents
+//! `GetSecretValue` tells the secrets of now, under the names of [`crate::functions::named`]. `SendMessage` takes wakes for the agents
 //! that run in this process; nothing else of SQS is here, as the agents' queues are this process's own.
 
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use serde_json::{Value, json};
 
 use crate::address::plain;
 use crate::control::Control;
-use crate::current::Current;
-use crate::named::secrets;
+use crate::data::current::Current;
+use crate::functions::named::secrets;
 use crate::options::Outside;
 
 /// What an ARN of a secret here has in front of and behind the name, which AWS ends with six random characters.

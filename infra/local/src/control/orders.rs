@@ -6,8 +6,8 @@ use domain::{Clock, Owner, Timestamp};
 use serde::Deserialize;
 use store::{Order, OrderItem, OrderStatus, Store};
 
-use crate::StartError;
-use crate::current::Own;
+use crate::data::current::Own;
+use crate::error::StartError;
 
 /// The orders by tenant; `others` are those of every tenant that is not named.
 const DEMO: &str = include_str!("orders/demo.json");

@@ -38,17 +38,17 @@ const BESIDE: [Beside; 4] = [
     Beside {
         folder: "infra/dynamodb",
         uses: &["workspace_features"],
-        built_into: &["local", "tests", "tools"],
+        built_into: &["local", "tests", "tools", "system_testing"],
     },
     Beside {
         folder: "infra/sandbox",
         uses: &["domain", "auth", "outbound", "workspace_features"],
-        built_into: &["local", "cli", "tests", "tools"],
+        built_into: &["local", "cli", "tests", "tools", "system_testing"],
     },
     Beside {
-        folder: "shared/store_testing",
+        folder: "tests/kit/store",
         uses: &["domain", "dynamodb", "store", "workspace_features"],
-        built_into: &["tests", "tools"],
+        built_into: &["tests", "tools", "system_testing"],
     },
     Beside {
         folder: "tests/workspace_features",
@@ -111,6 +111,7 @@ impl Room {
             Some(("infra", "cli")) => Some(8),
             // Nothing of ours: what our functions are measured against.
             Some(("tests", "empty")) => Some(0),
+            Some(("tests", "kit/system")) => Some(u8::MAX - 2),
             None if self.folder == "tests" => Some(u8::MAX - 1),
             Some(("tests", "tools")) => Some(u8::MAX),
             _ => None,
@@ -136,13 +137,22 @@ fn rooms() -> Vec<Room> {
         .collect()
 }
 
+/// A package is called what its folder is; a kit of tests, for what it helps to test: `tests/kit/store` is `store_testing`.
+fn named_for(folder: &str) -> Option<String> {
+    if let Some(room) = folder.strip_prefix("tests/kit/") {
+        return Some(format!("{room}_testing"));
+    }
+    let last = Path::new(folder).file_name()?;
+    last.to_str().map(str::to_owned)
+}
+
 /// What breaks the ladder, one sentence each.
 fn broken_rungs(rooms: &[Room]) -> Vec<String> {
     let by_name: BTreeMap<&str, &Room> = rooms.iter().map(|room| (room.name.as_str(), room)).collect();
     let mut broken = Vec::new();
     for room in rooms {
         let Room { name, folder, .. } = room;
-        if Path::new(folder).file_name().and_then(|last| last.to_str()) != Some(name) {
+        if named_for(folder).as_ref() != Some(name) {
             broken.push(format!(
                 "the package {name} lies in {folder}: folder and package have the same name"
             ));
@@ -391,6 +401,10 @@ fn the_ladder_test_can_fail() {
         uses: uses.iter().map(|name| (*name).to_owned()).collect(),
         tests_use: Vec::new(),
     };
+    let kit = |folder: &str, uses: &[&str]| Room {
+        name: named_for(folder).unwrap(),
+        ..room(folder, uses)
+    };
     let tested_with = |room: Room, tests_use: &[&str]| Room {
         tests_use: tests_use.iter().map(|name| (*name).to_owned()).collect(),
         ..room
@@ -405,7 +419,7 @@ fn the_ladder_test_can_fail() {
     let good = [
         room("shared/domain", &[]),
         tested_with(room("shared/store", &["domain", "serde"]), &["store_testing"]),
-        room("shared/store_testing", &["store", "domain", "serde"]),
+        kit("tests/kit/store", &["store", "domain", "serde"]),
         room("functions/registry", &["store"]),
         room("infra/local", &["registry"]),
         room("infra/cli", &["local"]),
@@ -431,12 +445,12 @@ fn the_ladder_test_can_fail() {
     check(
         &[
             room("shared/store", &["store_testing"]),
-            room("shared/store_testing", &[]),
+            kit("tests/kit/store", &[]),
         ],
         "is for tests",
     );
     check(
-        &[room("shared/store_testing", &["auth"]), room("shared/auth", &[])],
+        &[kit("tests/kit/store", &["auth"]), room("shared/auth", &[])],
         "beside the ladder",
     );
     let tested = tested_with(room("shared/auth", &[]), &["store"]);

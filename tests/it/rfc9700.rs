@@ -6,10 +6,10 @@ use std::fs;
 
 use domain::{SystemEntropy, Tenant};
 use serde_json::Value;
-use tests::Local;
-use tests::browser::Browser;
-use tests::named::tests_of;
-use tests::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
+use system_testing::Local;
+use system_testing::browser::Browser;
+use system_testing::named::tests_of;
+use system_testing::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
 use url::Url;
 
 /// The sections with recommendations.
@@ -20,7 +20,7 @@ const SECTIONS: [&str; 26] = [
 
 #[test]
 fn every_section_has_its_line_and_every_named_test_is_there() {
-    let text = fs::read_to_string(tests::root().join("docs/rfc9700.md")).expect("the checklist");
+    let text = fs::read_to_string(system_testing::root().join("docs/rfc9700.md")).expect("the checklist");
     let mut sections = BTreeSet::new();
     let mut named = 0;
     for line in text
@@ -72,7 +72,7 @@ async fn the_way_back_carries_no_form_along() {
     let mut browser = Browser::default();
     let page = browser.open(request(&local, &[]).as_str()).await;
     assert_eq!(page.status, 200, "a page first: {page:?}");
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let form = page
         .html
         .split("name=\"form\" value=\"")
@@ -121,7 +121,7 @@ async fn the_way_back_carries_no_form_along() {
 async fn no_page_of_another_origin_reads_an_answer() {
     let local = Local::start().await;
     oauth::register_both(&local, "acme").await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let issuer = local.issuer("acme");
     let base = local
         .endpoint("/tenants/acme/base")
@@ -161,7 +161,7 @@ async fn no_page_of_another_origin_reads_an_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_in_an_address_is_no_token() {
     let local = Local::start().await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let token = |audience: &str| local.system.token("acme", "user-ada", audience).expect("a token");
     let host = local
         .endpoint("/tenants/acme/host_agent")
@@ -204,7 +204,7 @@ async fn no_password_is_taken_but_by_the_page() {
             ("resource", &resource),
         ])
         .finish();
-    let answer = tests::user::http()
+    let answer = system_testing::user::http()
         .post(format!("{}/token", local.issuer("acme")))
         .basic_auth(CONFIDENTIAL, Some(SECRET))
         .header("content-type", "application/x-www-form-urlencoded")

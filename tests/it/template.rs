@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use edge::config::Env;
 use serde_json::{Value, json};
 use store::schema::{self, EXPIRES_AT, PARTITION, SORT};
-use tests::cloud::routes;
-use tests::policy::{Policy, Request};
-use tests::template::{ACCOUNT, REGION, Stack, Template};
+use system_testing::cloud::routes;
+use system_testing::policy::{Policy, Request};
+use system_testing::template::{ACCOUNT, REGION, Stack, Template};
 
 const SLUG: &str = "0123456789abcdef0123456789abcdef";
 const OTHER_SLUG: &str = "fedcba9876543210fedcba9876543210";
@@ -60,7 +60,7 @@ fn functions() -> Vec<(Stack, String)> {
 }
 
 fn text_of(path: &str) -> String {
-    let path = tests::folder().join("..").join(path);
+    let path = system_testing::folder().join("..").join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -262,7 +262,7 @@ fn the_table_of_settings_says_who_gets_each() {
 
 #[test]
 fn every_function_of_the_repository_is_in_a_template_under_its_own_name() {
-    let folder = tests::folder().join("../functions");
+    let folder = system_testing::folder().join("../functions");
     let there: BTreeSet<String> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap())

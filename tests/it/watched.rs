@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use tests::cloud::Cloud;
-use tests::template::Stack;
+use system_testing::cloud::Cloud;
+use system_testing::template::Stack;
 
 /// AWS's own: namespace, dimensions, names.
 const AWS: [(&str, &[&str], &[&str]); 4] = [
@@ -143,7 +143,7 @@ fn sources() -> String {
     }
     let mut all = String::new();
     for folder in ["functions", "shared"] {
-        read(&tests::folder().join("..").join(folder), &mut all);
+        read(&system_testing::folder().join("..").join(folder), &mut all);
     }
     all
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tests::named::tests_of;
+use system_testing::named::tests_of;
 
 /// What the page says twice.
 const AGAIN: &str = "the same";
@@ -57,7 +57,7 @@ fn faults(page: &str, tests: &dyn Fn(&str) -> BTreeSet<String>) -> Vec<String> {
 
 #[test]
 fn every_clause_of_the_page_names_tests_that_there_are() {
-    let page = std::fs::read_to_string(tests::root().join("docs/mqtt.md")).expect("the page");
+    let page = std::fs::read_to_string(system_testing::root().join("docs/mqtt.md")).expect("the page");
     assert_eq!(faults(&page, &tests_of), Vec::<String>::new());
     let clauses = page.lines().filter(|line| !named(line).is_empty()).count();
     assert!(clauses > 60, "{clauses} lines name a test");

@@ -1,4 +1,4 @@
-//! Pictures of the page in its states, for people to look at: `cargo run -p tests --bin screenshots -- docs/shots`.
+//! Pictures of the page in its states, for people to look at: `cargo run -p system_testing --bin screenshots -- docs/shots`.
 //!
 //! A browser does it, driven by `tests/js/browser/screenshots.mjs`, before a system of today's code: `tests/run tools` installs what
 //! that needs.
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: screenshots FOLDER".into());
     };
     let folder = env::current_dir()?.join(folder);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     run(Command::new(env!("CARGO"))
         .args(["build", "--locked", "--bin", "switchyard"])
         .current_dir(&root))?;

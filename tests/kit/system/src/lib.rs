@@ -26,10 +26,11 @@ use serde_json::Value;
 
 pub use user::{Answer, User};
 
-/// The folder of the crate `tests`.
+/// The folder `tests`.
 #[must_use]
 pub fn folder() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    let kit = Path::new(env!("CARGO_MANIFEST_DIR"));
+    kit.ancestors().nth(2).unwrap_or(kit)
 }
 
 /// The workspace's folder.

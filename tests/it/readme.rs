@@ -278,19 +278,3 @@ async fn every_command_of_the_readme_does_what_it_says() {
     assert_eq!(says, Vec::<&str>::new(), "the page has no such blocks any more");
     reader.end(0);
 }
-
-/// Who reads only the beginning knows what decides.
-#[test]
-fn the_first_screen_says_what_decides_without_a_model() {
-    let page = std::fs::read_to_string(system_testing::folder().join("../README.md")).unwrap();
-    let first: String = page.lines().take(40).map(|line| format!("{line}\n")).collect();
-    for words in [
-        "no language model is called",
-        "built-in router",
-        "words on the agents' own cards",
-    ] {
-        assert!(first.contains(words), "{words}");
-    }
-    let asked = page.split("Where is my order ").nth(1).unwrap();
-    assert!(asked.starts_with("1003?"), "ada's own order comes first");
-}

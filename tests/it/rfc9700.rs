@@ -1,47 +1,11 @@
-//! The checklist of RFC 9700 holds: every section has its line, every test that is named is there. And the lines that no
-//! other test shows.
-
-use std::collections::BTreeSet;
-use std::fs;
+//! Lines of the checklist of RFC 9700 (`docs/rfc9700.md`) that no other test shows.
 
 use domain::{SystemEntropy, Tenant};
 use serde_json::Value;
 use system_testing::Local;
 use system_testing::browser::Browser;
-use system_testing::named::tests_of;
 use system_testing::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
 use url::Url;
-
-/// The sections with recommendations.
-const SECTIONS: [&str; 26] = [
-    "2.1", "2.1.1", "2.1.2", "2.2.1", "2.2.2", "2.3", "2.4", "2.5", "2.6", "4.1", "4.2", "4.3", "4.4", "4.5",
-    "4.6", "4.7", "4.8", "4.9", "4.10", "4.11", "4.12", "4.13", "4.14", "4.15", "4.16", "4.17",
-];
-
-#[test]
-fn every_section_has_its_line_and_every_named_test_is_there() {
-    let text = fs::read_to_string(system_testing::root().join("docs/rfc9700.md")).expect("the checklist");
-    let mut sections = BTreeSet::new();
-    let mut named = 0;
-    for line in text
-        .lines()
-        .filter(|line| line.starts_with("| 2") || line.starts_with("| 4"))
-    {
-        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        assert_eq!(cells.len(), 4, "{line}");
-        sections.insert(cells[0].to_owned());
-        let tests: Vec<&str> = cells[3].split('`').filter(|part| part.contains("::")).collect();
-        assert!(!tests.is_empty(), "no test shows {line}");
-        for test in tests {
-            let (room, name) = test.split_once("::").expect("a room and a test");
-            assert!(tests_of(room).contains(name), "{test} is no test of that room");
-            named += 1;
-        }
-    }
-    assert_eq!(sections, SECTIONS.map(str::to_owned).into());
-    assert!(named >= SECTIONS.len());
-    assert!(!tests_of("idp").contains("there_is_no_such_test"));
-}
 
 /// An authorization request, with something changed or added.
 fn request(local: &Local, changes: &[(&str, &str)]) -> Url {

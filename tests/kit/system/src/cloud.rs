@@ -71,21 +71,6 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// The stacks of a platform and of a tenant with the parameters of their plans, deployed nowhere.
-    #[must_use]
-    pub fn stacks_of(tenant: &str) -> [Stack; 2] {
-        let planned = PlatformPlan::new(STAGE, "switchyard", &SystemEntropy).expect("a plan");
-        let given: Vec<(&str, &str)> = planned
-            .parameters
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        let platform = Stack::new(Template::platform(), "switchyard", &given);
-        let tenant = Tenant::from_prefix(tenant).expect("a tenant");
-        let own = stack_of(&plan(&tenant, "https://acme.example")).over(&platform);
-        [platform, own]
-    }
-
     /// Deploys the platform and the tenants of these prefixes, and onboards them: identities, orders, registered agents. They
     /// are asked for by their names.
     pub async fn start(tenants: &[&str]) -> Self {

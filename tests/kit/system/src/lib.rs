@@ -6,14 +6,11 @@ pub mod browser;
 pub mod cloud;
 pub mod dynamodb;
 pub mod models;
-pub mod named;
 pub mod oauth;
 pub mod openapi;
 pub mod packets;
 pub mod peers;
-pub mod policy;
 pub mod runtime_api;
-pub mod template;
 pub mod user;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +21,7 @@ use domain::{Clock, ManualClock, SystemClock, SystemEntropy, Tenant, Timestamp};
 use local::{Data, Models, Options, System};
 use serde_json::Value;
 
+pub use template_testing::{self as template, policy};
 pub use user::{Answer, User};
 
 /// The folder `tests`.

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use template_testing::root;
+
 /// Every test function below a folder.
 fn tests_below(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -22,14 +24,13 @@ fn tests_below(folder: &Path, found: &mut BTreeSet<String>) {
 }
 
 /// Every test function of a room, or, as `tests`, of the whole system.
-#[must_use]
-pub fn tests_of(room: &str) -> BTreeSet<String> {
+pub(crate) fn tests_of(room: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     if room == "tests" {
-        tests_below(&crate::root().join("tests/it"), &mut found);
+        tests_below(&root().join("tests/it"), &mut found);
     }
     for place in ["functions", "shared", "infra"] {
-        tests_below(&crate::root().join(place).join(room), &mut found);
+        tests_below(&root().join(place).join(room), &mut found);
     }
     found
 }

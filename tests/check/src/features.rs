@@ -2,10 +2,10 @@
 //! `--workspace` share them: otherwise the AWS SDK and all below it are built once for each.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
+use template_testing::root;
 
 /// The features that each crate is built with; two sets where it is also built for macros and build scripts.
 type Features = BTreeMap<String, BTreeSet<String>>;
@@ -15,7 +15,7 @@ fn features(arguments: &[&str]) -> Features {
     let told = Command::new(env!("CARGO"))
         .args(["tree", "--frozen", "--prefix", "none", "--format", "{p}\t{f}"])
         .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(root())
         .output()
         .unwrap();
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
@@ -53,11 +53,9 @@ fn differing(part: &Features, whole: &Features) -> Vec<String> {
         .collect()
 }
 
-#[test]
-fn a_room_alone_is_built_with_the_features_of_the_workspace() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+pub(crate) fn a_room_alone_is_built_with_the_features_of_the_workspace() {
     let metadata = MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
+        .manifest_path(root().join("Cargo.toml"))
         .no_deps()
         .exec()
         .unwrap();
@@ -82,14 +80,19 @@ fn a_room_alone_is_built_with_the_features_of_the_workspace() {
     );
 }
 
-#[test]
-fn a_difference_is_seen() {
-    let whole = read(
-        "serde v1.0.0\talloc,std\nsyn v2.0.0 (proc-macro)\tfull\nserde v1.0.0\tstd (*)\nstore v0.1.0 (/x)\t\n",
-    );
-    assert_eq!(whole["serde v1.0.0"].len(), 2);
-    assert!(differing(&read("serde v1.0.0\tstd\nstore v0.1.0 (/x)\tmore\n"), &whole).is_empty());
-    for other in ["serde v1.0.0\talloc\n", "serde v1.0.0\t\n", "serde v2.0.0\tstd\n"] {
-        assert_eq!(differing(&read(other), &whole).len(), 1, "{other}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_seen() {
+        let whole = read(
+            "serde v1.0.0\talloc,std\nsyn v2.0.0 (proc-macro)\tfull\nserde v1.0.0\tstd (*)\nstore v0.1.0 (/x)\t\n",
+        );
+        assert_eq!(whole["serde v1.0.0"].len(), 2);
+        assert!(differing(&read("serde v1.0.0\tstd\nstore v0.1.0 (/x)\tmore\n"), &whole).is_empty());
+        for other in ["serde v1.0.0\talloc\n", "serde v1.0.0\t\n", "serde v2.0.0\tstd\n"] {
+            assert_eq!(differing(&read(other), &whole).len(), 1, "{other}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, MetadataCommand, Package};
+use template_testing::root;
 
 /// The rungs of `shared/`. A new room needs a line here, and a sentence in ARCHITECTURE.md that no other room's covers.
 const SHARED: &[(&str, u8)] = &[
@@ -34,7 +35,7 @@ struct Beside {
     built_into: &'static [&'static str],
 }
 
-const BESIDE: [Beside; 4] = [
+const BESIDE: [Beside; 5] = [
     Beside {
         folder: "infra/dynamodb",
         uses: &["workspace_features"],
@@ -49,6 +50,11 @@ const BESIDE: [Beside; 4] = [
         folder: "tests/kit/store",
         uses: &["domain", "dynamodb", "store", "workspace_features"],
         built_into: &["tests", "tools", "system_testing"],
+    },
+    Beside {
+        folder: "tests/kit/template",
+        uses: &["workspace_features"],
+        built_into: &["check", "tests", "tools", "system_testing"],
     },
     Beside {
         folder: "tests/workspace_features",
@@ -109,18 +115,14 @@ impl Room {
             Some(("functions", _)) => Some(6),
             Some(("infra", "local")) => Some(7),
             Some(("infra", "cli")) => Some(8),
-            // Nothing of ours: what our functions are measured against.
-            Some(("tests", "empty")) => Some(0),
+            // Nothing of ours: what our functions are measured against; and what reads files alone.
+            Some(("tests", "empty" | "check")) => Some(0),
             Some(("tests", "kit/system")) => Some(u8::MAX - 2),
             None if self.folder == "tests" => Some(u8::MAX - 1),
             Some(("tests", "tools")) => Some(u8::MAX),
             _ => None,
         }
     }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
 fn rooms() -> Vec<Room> {
@@ -133,7 +135,7 @@ fn rooms() -> Vec<Room> {
     metadata
         .packages
         .iter()
-        .map(|package| Room::of(package, &root()))
+        .map(|package| Room::of(package, root()))
         .collect()
 }
 
@@ -169,7 +171,7 @@ fn broken_rungs(rooms: &[Room]) -> Vec<String> {
         }
         let Some(rung) = room.rung() else {
             broken.push(format!(
-                "{folder} has no rung: add it to the ladder in tests/it/architecture.rs"
+                "{folder} has no rung: add it to the ladder in tests/check/src/rooms.rs"
             ));
             continue;
         };
@@ -223,8 +225,7 @@ fn says_what_it_is_for(source: &str) -> bool {
         .is_some_and(|words| !words.trim().is_empty())
 }
 
-#[test]
-fn a_room_uses_only_lower_rungs() {
+pub(crate) fn a_room_uses_only_lower_rungs() {
     let broken = broken_rungs(&rooms());
     assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
 }
@@ -243,8 +244,7 @@ fn made_of(rooms: &[Room], name: &str) -> BTreeSet<String> {
     found
 }
 
-#[test]
-fn only_the_host_has_a_model() {
+pub(crate) fn only_the_host_has_a_model() {
     let rooms = rooms();
     let functions = rooms.iter().filter(|room| room.folder.starts_with("functions/"));
     let with_model: Vec<&str> = functions
@@ -257,8 +257,7 @@ fn only_the_host_has_a_model() {
     assert!(!local.uses.contains(&"llm".to_owned()));
 }
 
-#[test]
-fn the_bridge_stores_nothing() {
+pub(crate) fn the_bridge_stores_nothing() {
     let rooms = rooms();
     let bridge = rooms.iter().find(|room| room.name == "mqtt_bridge").unwrap();
     // What it hands over is kept by brokers, agents and hosts; `agent`, whose wire it speaks, has a store of its own.
@@ -269,8 +268,7 @@ fn the_bridge_stores_nothing() {
     );
 }
 
-#[test]
-fn every_rung_is_taken_by_a_room() {
+pub(crate) fn every_rung_is_taken_by_a_room() {
     let rooms = rooms();
     for (name, _) in SHARED {
         assert!(
@@ -280,8 +278,7 @@ fn every_rung_is_taken_by_a_room() {
     }
 }
 
-#[test]
-fn a_functions_main_only_wires() {
+pub(crate) fn a_functions_main_only_wires() {
     for room in rooms()
         .iter()
         .filter(|room| room.folder.starts_with("functions/"))
@@ -299,8 +296,7 @@ fn a_functions_main_only_wires() {
     }
 }
 
-#[test]
-fn every_module_says_what_it_is_for() {
+pub(crate) fn every_module_says_what_it_is_for() {
     let mut silent = Vec::new();
     for room in rooms() {
         let folder = root().join(&room.folder);
@@ -335,8 +331,7 @@ fn settings_read(source: &str) -> Vec<String> {
     calls.filter_map(named).collect()
 }
 
-#[test]
-fn every_setting_is_in_the_table() {
+pub(crate) fn every_setting_is_in_the_table() {
     let table = fs::read_to_string(root().join("shared/edge/src/config.rs")).unwrap();
     let mut read = Vec::new();
     for room in rooms()
@@ -372,105 +367,89 @@ fn every_setting_is_in_the_table() {
     }
 }
 
-#[test]
-fn the_schedules_that_are_documented_are_those_that_are_used() {
-    let seconds = |waits: &[std::time::Duration]| {
-        let waits: Vec<String> = waits.iter().map(|wait| wait.as_secs().to_string()).collect();
-        waits.join(",")
-    };
-    let retries = seconds(agent::RetrySchedule::default().waits());
-    let pushes = seconds(agent::PushSchedule::default().waits());
-    for path in [
-        "docs/retries.md",
-        "shared/edge/src/config.rs",
-        "template.yaml",
-        "infra/tenant.yaml",
-    ] {
-        let text = fs::read_to_string(root().join(path)).unwrap();
-        for schedule in [&retries, &pushes] {
-            assert!(text.contains(schedule.as_str()), "{path} does not say {schedule}");
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[test]
-fn the_ladder_test_can_fail() {
-    let room = |folder: &str, uses: &[&str]| Room {
-        name: folder.rsplit('/').next().unwrap().to_owned(),
-        folder: folder.to_owned(),
-        uses: uses.iter().map(|name| (*name).to_owned()).collect(),
-        tests_use: Vec::new(),
-    };
-    let kit = |folder: &str, uses: &[&str]| Room {
-        name: named_for(folder).unwrap(),
-        ..room(folder, uses)
-    };
-    let tested_with = |room: Room, tests_use: &[&str]| Room {
-        tests_use: tests_use.iter().map(|name| (*name).to_owned()).collect(),
-        ..room
-    };
-    let check = |rooms: &[Room], expect: &str| {
-        let broken = broken_rungs(rooms);
-        assert!(
-            broken.len() == 1 && broken[0].contains(expect),
-            "{expect}: {broken:?}"
+    #[test]
+    fn the_ladder_test_can_fail() {
+        let room = |folder: &str, uses: &[&str]| Room {
+            name: folder.rsplit('/').next().unwrap().to_owned(),
+            folder: folder.to_owned(),
+            uses: uses.iter().map(|name| (*name).to_owned()).collect(),
+            tests_use: Vec::new(),
+        };
+        let kit = |folder: &str, uses: &[&str]| Room {
+            name: named_for(folder).unwrap(),
+            ..room(folder, uses)
+        };
+        let tested_with = |room: Room, tests_use: &[&str]| Room {
+            tests_use: tests_use.iter().map(|name| (*name).to_owned()).collect(),
+            ..room
+        };
+        let check = |rooms: &[Room], expect: &str| {
+            let broken = broken_rungs(rooms);
+            assert!(
+                broken.len() == 1 && broken[0].contains(expect),
+                "{expect}: {broken:?}"
+            );
+        };
+        let good = [
+            room("shared/domain", &[]),
+            tested_with(room("shared/store", &["domain", "serde"]), &["store_testing"]),
+            kit("tests/kit/store", &["store", "domain", "serde"]),
+            room("functions/registry", &["store"]),
+            room("infra/local", &["registry"]),
+            room("infra/cli", &["local"]),
+            room("tests", &["local", "domain"]),
+        ];
+        assert_eq!(broken_rungs(&good), Vec::<String>::new());
+        check(
+            &[room("shared/domain", &["store"]), room("shared/store", &[])],
+            "domain (rung 0) uses store (rung 2)",
         );
-    };
-    let good = [
-        room("shared/domain", &[]),
-        tested_with(room("shared/store", &["domain", "serde"]), &["store_testing"]),
-        kit("tests/kit/store", &["store", "domain", "serde"]),
-        room("functions/registry", &["store"]),
-        room("infra/local", &["registry"]),
-        room("infra/cli", &["local"]),
-        room("tests", &["local", "domain"]),
-    ];
-    assert_eq!(broken_rungs(&good), Vec::<String>::new());
-    check(
-        &[room("shared/domain", &["store"]), room("shared/store", &[])],
-        "domain (rung 0) uses store (rung 2)",
-    );
-    check(
-        &[room("shared/a2a", &["auth"]), room("shared/auth", &[])],
-        "only lower rungs",
-    );
-    check(
-        &[room("functions/a", &["b"]), room("functions/b", &[])],
-        "functions never depend on each other",
-    );
-    check(
-        &[room("shared/store", &["tests"]), room("tests", &[])],
-        "only lower rungs",
-    );
-    check(
-        &[
-            room("shared/store", &["store_testing"]),
-            kit("tests/kit/store", &[]),
-        ],
-        "is for tests",
-    );
-    check(
-        &[kit("tests/kit/store", &["auth"]), room("shared/auth", &[])],
-        "beside the ladder",
-    );
-    let tested = tested_with(room("shared/auth", &[]), &["store"]);
-    check(&[tested, room("shared/store", &[])], "only lower rungs");
-    check(&[room("shared/attic", &[])], "has no rung");
-    check(
-        &[Room {
-            name: "shop".to_owned(),
-            ..room("functions/store", &[])
-        }],
-        "the same name",
-    );
+        check(
+            &[room("shared/a2a", &["auth"]), room("shared/auth", &[])],
+            "only lower rungs",
+        );
+        check(
+            &[room("functions/a", &["b"]), room("functions/b", &[])],
+            "functions never depend on each other",
+        );
+        check(
+            &[room("shared/store", &["tests"]), room("tests", &[])],
+            "only lower rungs",
+        );
+        check(
+            &[
+                room("shared/store", &["store_testing"]),
+                kit("tests/kit/store", &[]),
+            ],
+            "is for tests",
+        );
+        check(
+            &[kit("tests/kit/store", &["auth"]), room("shared/auth", &[])],
+            "beside the ladder",
+        );
+        let tested = tested_with(room("shared/auth", &[]), &["store"]);
+        check(&[tested, room("shared/store", &[])], "only lower rungs");
+        check(&[room("shared/attic", &[])], "has no rung");
+        check(
+            &[Room {
+                name: "shop".to_owned(),
+                ..room("functions/store", &[])
+            }],
+            "the same name",
+        );
 
-    assert!(says_what_it_is_for("\n//! Words.\nuse x;"));
-    for silent in [
-        "",
-        "//!\n",
-        "use x;\n//! late",
-        "/// not of the module\nfn x() {}",
-    ] {
-        assert!(!says_what_it_is_for(silent), "{silent}");
+        assert!(says_what_it_is_for("\n//! Words.\nuse x;"));
+        for silent in [
+            "",
+            "//!\n",
+            "use x;\n//! late",
+            "/// not of the module\nfn x() {}",
+        ] {
+            assert!(!says_what_it_is_for(silent), "{silent}");
+        }
     }
 }

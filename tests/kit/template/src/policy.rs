@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use crate::template::Stack;
+use crate::Stack;
 
 /// What Lambda does with a function's role by itself.
 const LAMBDAS_OWN: [&str; 5] = [

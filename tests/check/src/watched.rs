@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use system_testing::cloud::Cloud;
-use system_testing::template::Stack;
+use template_testing::stacks::{platform, tenant};
+use template_testing::{Stack, root};
 
 /// AWS's own: namespace, dimensions, names.
 const AWS: [(&str, &[&str], &[&str]); 4] = [
@@ -143,7 +143,7 @@ fn sources() -> String {
     }
     let mut all = String::new();
     for folder in ["functions", "shared"] {
-        read(&system_testing::folder().join("..").join(folder), &mut all);
+        read(&root().join(folder), &mut all);
     }
     all
 }
@@ -181,10 +181,9 @@ fn metric(stack: &Stack, told: &Value) -> Metric {
     }
 }
 
-#[test]
-fn every_alarm_watches_a_metric_that_something_emits() {
+pub(crate) fn every_alarm_watches_a_metric_that_something_emits() {
     let sources = sources();
-    for stack in Cloud::stacks_of("acme") {
+    for stack in [platform(), tenant("acme")] {
         let aws = of_aws(&stack);
         let alarms = stack.template.of_type("AWS::CloudWatch::Alarm");
         assert!(alarms.len() >= 3);
@@ -215,9 +214,8 @@ fn every_alarm_watches_a_metric_that_something_emits() {
     }
 }
 
-#[test]
-fn every_graph_of_the_dashboard_shows_what_it_is_called() {
-    let [platform, tenant] = Cloud::stacks_of("acme");
+pub(crate) fn every_graph_of_the_dashboard_shows_what_it_is_called() {
+    let (platform, tenant) = (platform(), tenant("acme"));
     let sources = sources();
     let mut metrics = of_aws(&platform);
     metrics.extend(of_aws(&tenant));
@@ -269,24 +267,29 @@ fn every_graph_of_the_dashboard_shows_what_it_is_called() {
     assert_eq!(count("Capacity units"), 2 * tables);
 }
 
-#[test]
-fn a_search_finds_what_cloudwatch_would() {
-    let metrics = BTreeSet::from([Metric {
-        namespace: "AWS/Lambda".to_owned(),
-        name: "Errors".to_owned(),
-        dimensions: BTreeMap::from([(
-            "FunctionName".to_owned(),
-            "switchyard-RegistryFunction-1".to_owned(),
-        )]),
-    }]);
-    let finds = |terms: &str| {
-        let expression = format!("SEARCH('{{AWS/Lambda,FunctionName}} {terms}', 'Sum', 300)");
-        search(&expression, &metrics).len()
-    };
-    assert_eq!(finds(r#"MetricName="Errors" FunctionName=switchyard"#), 1);
-    // Quotes are for what is so to the letter.
-    assert_eq!(finds(r#"MetricName="Errors" FunctionName="switchyard""#), 0);
-    assert_eq!(finds(r#"MetricName="Error""#), 0);
-    let other = search("SEARCH('{AWS/Lambda} Errors', 'Sum', 300)", &metrics);
-    assert_eq!(other.len(), 0, "without the dimension");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_finds_what_cloudwatch_would() {
+        let metrics = BTreeSet::from([Metric {
+            namespace: "AWS/Lambda".to_owned(),
+            name: "Errors".to_owned(),
+            dimensions: BTreeMap::from([(
+                "FunctionName".to_owned(),
+                "switchyard-RegistryFunction-1".to_owned(),
+            )]),
+        }]);
+        let finds = |terms: &str| {
+            let expression = format!("SEARCH('{{AWS/Lambda,FunctionName}} {terms}', 'Sum', 300)");
+            search(&expression, &metrics).len()
+        };
+        assert_eq!(finds(r#"MetricName="Errors" FunctionName=switchyard"#), 1);
+        // Quotes are for what is so to the letter.
+        assert_eq!(finds(r#"MetricName="Errors" FunctionName="switchyard""#), 0);
+        assert_eq!(finds(r#"MetricName="Error""#), 0);
+        let other = search("SEARCH('{AWS/Lambda} Errors', 'Sum', 300)", &metrics);
+        assert_eq!(other.len(), 0, "without the dimension");
+    }
 }

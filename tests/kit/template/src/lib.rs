@@ -1,14 +1,24 @@
 //! The CloudFormation templates as data: read from YAML, and resolved as far as a deployment with given parameters
 //! would resolve them. What is not understood panics: a test of a template must not guess.
 
+pub mod policy;
 mod resolve;
+pub mod stacks;
 mod yaml;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde_json::Value;
 
 pub use resolve::{ACCOUNT, REGION, Stack};
+
+/// The workspace's folder.
+#[must_use]
+pub fn root() -> &'static Path {
+    let kit = Path::new(env!("CARGO_MANIFEST_DIR"));
+    kit.ancestors().nth(3).unwrap_or(kit)
+}
 
 /// A template, with every short form (`!Ref`) written out (`{"Ref": …}`).
 #[derive(Debug, Clone)]
@@ -21,7 +31,7 @@ impl Template {
     /// Reads a template by its path in the repository.
     #[must_use]
     pub fn read(path: &str) -> Self {
-        let file = crate::folder().join("..").join(path);
+        let file = root().join(path);
         let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{path}: {error}"));
         let document = yaml::parse(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
         Self { document }

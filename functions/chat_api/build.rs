@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use miniz_oxide::deflate::compress_to_vec;
 use sha2::{Digest as _, Sha256};
 
-#[path = "src/media.rs"]
+#[path = "src/files/media.rs"]
 mod media;
 
 const MENDS: &str = "npm --prefix functions/chat_api/ui run build";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src/media.rs");
+    println!("cargo::rerun-if-changed=src/files/media.rs");
     let ui = PathBuf::from(setting("CARGO_MANIFEST_DIR")?).join("ui");
     let out = PathBuf::from(setting("OUT_DIR")?);
     check(&ui)?;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use local::Options;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::browser::{Browser, Page};
-use tests::{Local, User, oauth};
+use system_testing::browser::{Browser, Page};
+use system_testing::{Local, User, oauth};
 
 use crate::consent::{code_on, link, profile};
 
@@ -211,7 +211,7 @@ async fn a_session_that_is_tossed_beside_ones_own_makes_nobody_its_user() {
         victim.cookie().expect("a session"),
     );
     let leads_to = async |cookie: &str| {
-        let request = tests::user::http().get(&link).header("cookie", cookie);
+        let request = system_testing::user::http().get(&link).header("cookie", cookie);
         let answer = request.send().await.expect("an answer");
         let place = answer.headers()["location"].to_str().expect("text");
         assert!(place.contains("/authorize?"), "{place}");
@@ -249,7 +249,7 @@ async fn a_session_that_is_tossed_beside_ones_own_makes_nobody_its_user() {
         (format!("{one}; {name}=swl_{}", "A".repeat(43)), true),
         (format!("{name}=swl_{}; {one}", "A".repeat(43)), true),
     ] {
-        let request = tests::user::http().get(&place).header("cookie", &cookie);
+        let request = system_testing::user::http().get(&place).header("cookie", &cookie);
         let page = request
             .send()
             .await

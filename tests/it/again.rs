@@ -7,9 +7,9 @@ use domain::{SystemEntropy, Tenant};
 use local::Signer;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tests::browser::Browser;
-use tests::oauth::{self, CONFIDENTIAL, REDIRECT_URI, SECRET};
-use tests::{Local, User};
+use system_testing::browser::Browser;
+use system_testing::oauth::{self, CONFIDENTIAL, REDIRECT_URI, SECRET};
+use system_testing::{Local, User};
 use url::Url;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -90,7 +90,7 @@ impl Incarnation {
         let configuration = json!({ "returnImmediately": true, "taskPushNotificationConfig": push });
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
             "params": { "message": message, "configuration": configuration } });
-        let asked = tests::user::http()
+        let asked = system_testing::user::http()
             .post(&self.host)
             .bearer_auth(token)
             .header("a2a-version", "1.0");
@@ -104,7 +104,7 @@ impl Incarnation {
         let body = url::form_urlencoded::Serializer::new(String::new())
             .extend_pairs(usual.iter().chain(fields))
             .finish();
-        let request = tests::user::http()
+        let request = system_testing::user::http()
             .post(format!("{}/token", self.issuer))
             .header("content-type", "application/x-www-form-urlencoded")
             .body(body);
@@ -130,7 +130,7 @@ impl Incarnation {
 
     async fn get(&self, path: &str, cookie: &str) -> (StatusCode, String) {
         let url = format!("{}{path}", self.base);
-        let request = tests::user::http().get(url).header("cookie", cookie);
+        let request = system_testing::user::http().get(url).header("cookie", cookie);
         let answer = request.send().await.expect("an answer");
         (answer.status(), answer.text().await.expect("text"))
     }
@@ -250,7 +250,11 @@ async fn a_tenant_that_gets_the_name_of_another_inherits_nothing() {
     let (status, _) = admin(&local, Method::DELETE, "/tenants/umbrella", None).await;
     assert_eq!(status, StatusCode::NO_CONTENT);
     for gone in [&first.base, &first.host, &first.horizon] {
-        let answer = tests::user::http().get(gone).send().await.expect("an answer");
+        let answer = system_testing::user::http()
+            .get(gone)
+            .send()
+            .await
+            .expect("an answer");
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{gone}");
     }
     let second = Incarnation::add(&local).await;
@@ -340,7 +344,7 @@ async fn a_tenant_that_gets_the_name_of_another_inherits_nothing() {
             "authorization" => format!("Bearer {webhook}"),
             _ => webhook.clone(),
         };
-        let told = tests::user::http().post(format!("{}/api/webhook/tasks", second.base));
+        let told = system_testing::user::http().post(format!("{}/api/webhook/tasks", second.base));
         let answer = told
             .header(header, value)
             .json(&news)
@@ -406,7 +410,7 @@ async fn nobody_gets_in_at_a_suspended_tenant_and_what_waited_goes_on_when_it_is
             "{}{path}",
             local.endpoint("/tenants/acme/base").trim_end_matches('/')
         );
-        let opened = tests::user::http()
+        let opened = system_testing::user::http()
             .get(url)
             .header("accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8");
         let page = opened.send().await.expect("an answer");
@@ -439,16 +443,22 @@ async fn nobody_gets_in_at_a_suspended_tenant_and_what_waited_goes_on_when_it_is
         assert_eq!(knock(audience, token).await, StatusCode::FORBIDDEN, "{audience}");
     }
     let registry = local.endpoint("/registry").trim_end_matches('/');
-    let asked = tests::user::http().get(format!("{registry}/agents")).bearer_auth(
-        local
-            .system
-            .registry_token("acme", "registry:read")
-            .expect("a token"),
-    );
+    let asked = system_testing::user::http()
+        .get(format!("{registry}/agents"))
+        .bearer_auth(
+            local
+                .system
+                .registry_token("acme", "registry:read")
+                .expect("a token"),
+        );
     let refused = asked.send().await.expect("an answer");
     assert_eq!(refused.status(), StatusCode::FORBIDDEN);
     let metadata = format!("{}/.well-known/openid-configuration", local.issuer("acme"));
-    let refused = tests::user::http().get(metadata).send().await.expect("an answer");
+    let refused = system_testing::user::http()
+        .get(metadata)
+        .send()
+        .await
+        .expect("an answer");
     assert_eq!(refused.status(), StatusCode::FORBIDDEN);
 
     // Others go on, and so does it, once it is resumed.

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use tests::Local;
+use system_testing::Local;
 
 /// Those whose transports and parsers are in use out there.
 const PACKAGES: [&str; 3] = ["ai", "ai-6", "ai-5"];
@@ -21,7 +21,7 @@ async fn the_ai_packages_own_parser_reads_the_stream() {
 async fn the_react_packages_chat_sends_repeats_and_takes_a_stream_up_again() {
     let local = Local::start().await;
     let base = local.endpoint("/tenants/acme/base").to_owned();
-    let script = tests::folder().join("js/react-chat.mjs");
+    let script = system_testing::folder().join("js/react-chat.mjs");
     let ran = tokio::task::spawn_blocking(move || {
         Command::new("node")
             .arg(script)
@@ -44,7 +44,7 @@ async fn the_a2a_provider_asks_an_agent_and_the_host_as_models() {
         let url = local.endpoint(pointer).to_owned();
         let token = local.system.token("acme", "ada", &url).expect("a token");
         let url = url.trim_end_matches('/').to_owned();
-        let script = tests::folder().join("js/provider/run.mjs");
+        let script = system_testing::folder().join("js/provider/run.mjs");
         let card = format!("{url}/.well-known/agent-card.json");
         let ran = tokio::task::spawn_blocking(move || {
             Command::new("node")
@@ -90,7 +90,7 @@ async fn reads(local: &Local, package: &'static str) {
         .endpoint("/tenants/acme/base")
         .trim_end_matches('/')
         .to_owned();
-    let script = tests::folder().join("js/check-chat.mjs");
+    let script = system_testing::folder().join("js/check-chat.mjs");
     let ran = tokio::task::spawn_blocking(move || {
         Command::new("node")
             .arg(script)

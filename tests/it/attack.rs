@@ -273,6 +273,6 @@ async fn every_route_refuses_every_kind_of_bad_credentials() {
         wrong.join("\n")
     );
     println!("{} rows, {} attacks each", rows.len(), ATTACKS.len());
-    println!("{}", tests::openapi::check(world.noted()));
+    println!("{}", system_testing::openapi::check(world.noted()));
     world.local.system.stop().await;
 }

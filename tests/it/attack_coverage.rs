@@ -12,7 +12,10 @@ use routes::Route;
 type Row = (String, String, String);
 
 fn root() -> PathBuf {
-    tests::folder().parent().expect("the workspace").to_owned()
+    system_testing::folder()
+        .parent()
+        .expect("the workspace")
+        .to_owned()
 }
 
 /// What each function serves. The agents serve `agent`'s routes and no others; the sweeper has none.

@@ -12,8 +12,8 @@ use local::Options;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use store::audit::{Action, TARGET};
-use tests::browser::{Browser, Page};
-use tests::{Local, User, oauth};
+use system_testing::browser::{Browser, Page};
+use system_testing::{Local, User, oauth};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
@@ -138,7 +138,7 @@ async fn press(browser: &mut Browser, page: &Page, step: &str) -> Page {
 
 async fn registry(local: &Local, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
     let url = format!("{}{path}", local.endpoint("/registry").trim_end_matches('/'));
-    let mut request = tests::user::http()
+    let mut request = system_testing::user::http()
         .request(method, url)
         .bearer_auth(local.endpoint("/registry_token"));
     if let Some(body) = body {
@@ -174,7 +174,8 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
         .collect();
     let never: Vec<_> = known.difference(&heard.seen).collect();
     assert!(never.is_empty(), "no step of this test does {never:?}");
-    let table = std::fs::read_to_string(tests::folder().join("../docs/audit.md")).expect("the table");
+    let table =
+        std::fs::read_to_string(system_testing::folder().join("../docs/audit.md")).expect("the table");
     let listed: BTreeSet<String> = table
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
@@ -265,7 +266,7 @@ async fn replayed(local: &Local, olga: &User, heard: &mut Heard) {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {
         "message": { "messageId": "gone", "role": "ROLE_USER", "parts": [{ "text": "hello" }] },
         "configuration": { "returnImmediately": true, "taskPushNotificationConfig": hook } } });
-    let sent = tests::user::http()
+    let sent = system_testing::user::http()
         .post(&host)
         .header("a2a-version", "1.0")
         .bearer_auth(token)
@@ -415,7 +416,7 @@ async fn ended_elsewhere(local: &Local, heard: &mut Heard) {
         (StatusCode::OK, "issuer:corp", "person-", "done"),
         (StatusCode::BAD_REQUEST, "unknown", "unknown", "refused"),
     ] {
-        let said = tests::user::http()
+        let said = system_testing::user::http()
             .post(&url)
             .header("content-type", "application/x-www-form-urlencoded")
             .body(format!("logout_token={token}"));

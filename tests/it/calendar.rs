@@ -3,7 +3,7 @@
 
 use reqwest::Method;
 use serde_json::json;
-use tests::Local;
+use system_testing::Local;
 
 use crate::scripted::Scripted;
 

@@ -3,8 +3,8 @@
 
 use reqwest::Method;
 use serde_json::Value;
-use tests::browser::{Browser, Page};
-use tests::{Local, User};
+use system_testing::browser::{Browser, Page};
+use system_testing::{Local, User};
 
 use crate::consent::{code_on, link};
 

@@ -10,7 +10,7 @@ const TASKS: &str = "24";
 const LIMIT: &str = "150";
 
 fn chaos(arguments: &[&str]) -> Output {
-    Command::new(tests::binary::path("chaos"))
+    Command::new(system_testing::binary::path("chaos"))
         .args(arguments)
         .stdin(Stdio::null())
         .output()

@@ -178,7 +178,7 @@ fn circles(known: &BTreeMap<Module, String>) -> BTreeSet<String> {
 
 #[test]
 fn no_crate_has_a_circle_of_imports() {
-    let root = tests::folder().parent().expect("the workspace");
+    let root = system_testing::folder().parent().expect("the workspace");
     let (mut read, mut all) = (0, BTreeSet::new());
     for place in ["functions", "shared", "infra"] {
         for entry in fs::read_dir(root.join(place)).expect("rooms").flatten() {

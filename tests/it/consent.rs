@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use tests::binary::{Up, free_port};
-use tests::browser::{Browser, Page};
-use tests::{Local, User};
+use system_testing::binary::{Up, free_port};
+use system_testing::browser::{Browser, Page};
+use system_testing::{Local, User};
 use url::Url;
 
 /// The first consent link in what was said.

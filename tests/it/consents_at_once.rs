@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use idp::NewUser;
 use serde_json::{Value, json};
 use store::{Order, OrderItem, OrderStatus};
-use tests::{Local, User, oauth};
+use system_testing::{Local, User, oauth};
 use url::Url;
 
 const USERS: usize = 100;

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
-use tests::User;
-use tests::binary::{self, Up};
-use tests::runtime_api::{Function, Reply, Spec, program};
+use system_testing::User;
+use system_testing::binary::{self, Up};
+use system_testing::runtime_api::{Function, Reply, Spec, program};
 
 const BRIDGE: &str = "127.0.0.2";
 
@@ -81,7 +81,7 @@ async fn every_function_answers_every_event_from_outside_the_whole_chat_among_th
     let logs = tempfile::tempdir().unwrap();
     let (_up, environments) = started(data.path());
     let mut events = 0;
-    for folder in std::fs::read_dir(tests::folder().join("../events")).unwrap() {
+    for folder in std::fs::read_dir(system_testing::folder().join("../events")).unwrap() {
         let folder = folder.unwrap();
         let package = folder.file_name().into_string().unwrap();
         let words = package

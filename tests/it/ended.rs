@@ -9,9 +9,9 @@ use idp::NewUser;
 use local::Options;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tests::browser::{Browser, Page};
-use tests::oauth::{self, CONFIDENTIAL, REDIRECT_URI, SECRET};
-use tests::{Local, User};
+use system_testing::browser::{Browser, Page};
+use system_testing::oauth::{self, CONFIDENTIAL, REDIRECT_URI, SECRET};
+use system_testing::{Local, User};
 use tokio::task::JoinHandle;
 use url::Url;
 
@@ -144,7 +144,7 @@ impl World {
         let body = url::form_urlencoded::Serializer::new(String::new())
             .extend_pairs(fields)
             .finish();
-        let request = tests::user::http()
+        let request = system_testing::user::http()
             .post(format!("{}/token", self.local.issuer("acme")))
             .basic_auth(CONFIDENTIAL, Some(SECRET))
             .header("content-type", "application/x-www-form-urlencoded");
@@ -168,7 +168,7 @@ impl World {
     }
 
     async fn userinfo(&self, token: &str) -> StatusCode {
-        let asked = tests::user::http().get(format!("{}/userinfo", self.local.issuer("acme")));
+        let asked = system_testing::user::http().get(format!("{}/userinfo", self.local.issuer("acme")));
         asked.bearer_auth(token).send().await.expect("an answer").status()
     }
 
@@ -242,7 +242,7 @@ impl World {
 
     /// Opens the stream of somebody's news; done when it ends.
     async fn stream(&self, of: &Somebody) -> JoinHandle<()> {
-        let asked = tests::user::http()
+        let asked = system_testing::user::http()
             .get(format!("{}/api/events", self.base))
             .header("accept", "text/event-stream")
             .header("cookie", of.user.cookie().expect("a session"));
@@ -317,7 +317,7 @@ impl Somebody {
 
     /// The status of the answer, which may be a stream that goes on.
     async fn asks(&self, base: &str, (method, path, body, _): &(Method, String, Option<Value>, u16)) -> u16 {
-        let mut request = tests::user::http()
+        let mut request = system_testing::user::http()
             .request(method.clone(), format!("{base}{path}"))
             .header("cookie", self.user.cookie().expect("a session"));
         if let Some(body) = body {
@@ -328,13 +328,13 @@ impl Somebody {
 
     /// How the link to what they share is answered, which asks nobody who they are.
     async fn reads(&self) -> u16 {
-        let answer = tests::user::http().get(&self.shared).send().await;
+        let answer = system_testing::user::http().get(&self.shared).send().await;
         answer.expect("an answer").status().as_u16()
     }
 
     /// How the link of the consent is answered in this browser, and where it leads.
     async fn follows(&self) -> (u16, String) {
-        let asked = tests::user::http()
+        let asked = system_testing::user::http()
             .get(&self.link)
             .header("cookie", self.user.cookie().expect("a session"));
         let answer = asked.send().await.expect("an answer");

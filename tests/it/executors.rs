@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use local::Signer;
 use serde_json::{Value, json};
-use tests::Local;
-use tests::user::http;
+use system_testing::Local;
+use system_testing::user::http;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const ADA: &str = "user-ada";

@@ -5,11 +5,13 @@ use a2a::card::{Signature, Verdict};
 use auth::card_signature::{self, Checked};
 use domain::{AgentType, Clock as _, Tenant};
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 
 async fn asked(url: &str, token: Option<&str>) -> (u16, Value) {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard", "params": {}});
-    let mut request = tests::user::http().post(url).header("a2a-version", "1.0");
+    let mut request = system_testing::user::http()
+        .post(url)
+        .header("a2a-version", "1.0");
     if let Some(token) = token {
         request = request.bearer_auth(token);
     }
@@ -19,7 +21,7 @@ async fn asked(url: &str, token: Option<&str>) -> (u16, Value) {
 
 async fn fetched(url: &str, path: &str) -> Value {
     let url = format!("{}{path}", url.trim_end_matches('/'));
-    tests::user::http()
+    system_testing::user::http()
         .get(url)
         .send()
         .await
@@ -130,7 +132,7 @@ async fn the_hosts_card_names_the_agents_that_demand_nothing_as_its_flows_have_i
     assert_eq!(open_types(&local, "globex").await, open);
     // What is declared private is so for everybody.
     let registry = local.endpoint("/registry").trim_end_matches('/');
-    let declared = tests::user::http()
+    let declared = system_testing::user::http()
         .put(format!("{registry}/types/report"))
         .bearer_auth(local.endpoint("/registry_token"))
         .json(&json!({"scope": "global", "private": true}));

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::{Local, User};
+use system_testing::{Local, User};
 
 use crate::scripted::Scripted;
 
@@ -30,7 +30,7 @@ async fn by_a2a(local: &Local, prompt: &str) -> String {
     let message = json!({"messageId": id, "role": "ROLE_USER", "parts": [
         {"text": prompt}, {"raw": PICTURE, "mediaType": "image/png", "filename": "sky.png"}]});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}});
-    let request = tests::user::http().post(url).bearer_auth(token);
+    let request = system_testing::user::http().post(url).bearer_auth(token);
     let answer = request.header("a2a-version", "1.0").json(&call).send().await;
     let answer: Value = answer.unwrap().json().await.unwrap();
     let result = &answer["result"];

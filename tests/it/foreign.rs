@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tests::binary::{self, Up};
-use tests::peers::CurrencyAgent;
-use tests::{User, binary::free_port};
+use system_testing::binary::{self, Up};
+use system_testing::peers::CurrencyAgent;
+use system_testing::{User, binary::free_port};
 
 /// The command registers the agent, the host finds it, the SDK's own push brings the result.
 async fn registered_and_used(generation: &str) {

@@ -7,9 +7,9 @@ use std::time::Duration;
 use local::Signer;
 use reqwest::StatusCode;
 use serde_json::Value;
-use tests::browser::{Browser, Page, attribute};
-use tests::user::http;
-use tests::{Local, User};
+use system_testing::browser::{Browser, Page, attribute};
+use system_testing::user::http;
+use system_testing::{Local, User};
 
 use crate::consent::{code_on, profile};
 

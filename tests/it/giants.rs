@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 
 /// What such a text is made of: words where a code may stand, changes of mind, and what may be a day or a price.
 const WORDS: [&str; 3] = ["it Is ", "no, sorry, I mean ", "1/2-3.4,5 "];
@@ -24,7 +24,7 @@ struct Asked {
 impl Asked {
     async fn call(&self, method: &str, params: Value) -> Value {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let mut request = tests::user::http()
+        let mut request = system_testing::user::http()
             .post(&self.url)
             .header("a2a-version", "1.0")
             .json(&body);

@@ -14,7 +14,7 @@ use a2a_types::{
 };
 use futures_util::StreamExt;
 use serde_json::Value;
-use tests::Local;
+use system_testing::Local;
 use wiremock::matchers::{header, method};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -53,7 +53,7 @@ async fn drives(program: &'static str, arguments: impl Fn(&str, &str) -> Vec<Str
     let token = local.system.token("acme", "peer", host.trim_end_matches('/'));
     let arguments = arguments(&host, &token.expect("acme is a tenant"));
     let program = match program {
-        "python" => tests::python(),
+        "python" => system_testing::python(),
         other => other.into(),
     };
     let ran = tokio::task::spawn_blocking(move || {
@@ -79,7 +79,10 @@ async fn drives(program: &'static str, arguments: impl Fn(&str, &str) -> Vec<Str
 }
 
 async fn python(generation: &'static str, binding: &'static str) {
-    let script = tests::folder().join("python/a2a_client.py").display().to_string();
+    let script = system_testing::folder()
+        .join("python/a2a_client.py")
+        .display()
+        .to_string();
     let arguments = |host: &str, token: &str| {
         [
             &script,
@@ -103,7 +106,10 @@ async fn python(generation: &'static str, binding: &'static str) {
 }
 
 async fn javascript(generation: &'static str, binding: &'static str) {
-    let script = tests::folder().join("js/a2a-client.mjs").display().to_string();
+    let script = system_testing::folder()
+        .join("js/a2a-client.mjs")
+        .display()
+        .to_string();
     let arguments = |host: &str, token: &str| {
         [&script, host, token, generation, binding]
             .map(str::to_owned)
@@ -192,7 +198,7 @@ async fn rust(binding: &str) {
         .system
         .token("acme", "peer", &host)
         .expect("acme is a tenant");
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let card = a2a_client::agent_card::AgentCardResolver::new(Some(http.clone()))
         .resolve(&host)
         .await

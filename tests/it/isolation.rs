@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
@@ -43,7 +43,7 @@ async fn calls(server: &MockServer) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_tenants_card_never_reaches_a_host_in_any_way() {
     let local = Local::start().await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
     let spy = spy("loans", Some("globex")).await;
@@ -154,7 +154,7 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_card_that_contradicts_its_types_scope_is_refused_with_the_reason() {
     let local = Local::start().await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
     let admin = local.endpoint("/registry_token").to_owned();
     let register = |card: String, tenant: Option<&str>| {

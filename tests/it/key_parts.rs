@@ -6,8 +6,8 @@ use std::time::Duration;
 use local::Signer;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::Local;
-use tests::oauth;
+use system_testing::Local;
+use system_testing::oauth;
 
 use crate::sign_in::{chat_of, demo, sign_in};
 use crate::tenants::admin;
@@ -44,8 +44,9 @@ fn odd() -> Vec<String> {
 /// The keys of every item that name the mark.
 async fn keys(local: &Local) -> Vec<(String, String)> {
     let url = local.system.endpoints().database();
-    let call =
-        async |operation: &str, body: Value| tests::dynamodb::call(url.as_str(), operation, &body).await;
+    let call = async |operation: &str, body: Value| {
+        system_testing::dynamodb::call(url.as_str(), operation, &body).await
+    };
     let tables = call("ListTables", json!({})).await;
     let mut found = Vec::new();
     for table in tables["TableNames"].as_array().expect("tables") {
@@ -73,7 +74,7 @@ async fn no_chosen_part_of_a_key_becomes_two() {
         .chat(&format!("{MARK}-victims"), "m1", "my secret is SWORDFISH")
         .await;
     user.chat(&format!("{MARK}-own"), "m1", "Hello").await;
-    let mut browser = tests::browser::Browser::default();
+    let mut browser = system_testing::browser::Browser::default();
     sign_in(&local, &mut browser, demo(&local, "adam")).await;
     let adam = chat_of(&local, &browser);
     let host = local
@@ -135,7 +136,7 @@ async fn no_chosen_part_of_a_key_becomes_two() {
             }
             let params = json!({ "message": message, "configuration": { "returnImmediately": true, "taskPushNotificationConfig": push } });
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params });
-            let asked = tests::user::http()
+            let asked = system_testing::user::http()
                 .post(&host)
                 .bearer_auth(&token)
                 .header("a2a-version", "1.0")
@@ -148,12 +149,12 @@ async fn no_chosen_part_of_a_key_becomes_two() {
             format!("/agents?tag=type%3A{encoded}"),
             format!("/agents?tenant={encoded}"),
         ] {
-            let asked = tests::user::http()
+            let asked = system_testing::user::http()
                 .get(format!("{registry}{path}"))
                 .bearer_auth(local.endpoint("/registry_token"));
             answers.push(("GET registry", told(asked).await));
         }
-        let asked = tests::user::http()
+        let asked = system_testing::user::http()
             .put(format!("{registry}/types/{encoded}"))
             .bearer_auth(local.endpoint("/registry_token"))
             .json(&json!({ "scope": "global" }));
@@ -165,7 +166,8 @@ async fn no_chosen_part_of_a_key_becomes_two() {
             "acme.7f3a9c2e".to_owned(),
             "acme%23user".to_owned(),
         ] {
-            let asked = tests::user::http().get(format!("{idp}/{tenant}/.well-known/openid-configuration"));
+            let asked =
+                system_testing::user::http().get(format!("{idp}/{tenant}/.well-known/openid-configuration"));
             let answer = told(asked).await;
             assert_eq!(answer.status, 404, "{tenant}: {answer:?}");
         }
@@ -174,7 +176,7 @@ async fn no_chosen_part_of_a_key_becomes_two() {
             ("client_id", part.as_str()),
             ("client_secret", "x"),
         ];
-        let asked = tests::user::http()
+        let asked = system_testing::user::http()
             .post(format!("{idp}/acme/token"))
             .header("content-type", "application/x-www-form-urlencoded");
         let body: String = url::form_urlencoded::Serializer::new(String::new())
@@ -217,7 +219,7 @@ async fn no_chosen_part_of_a_key_becomes_two() {
             (Method::POST, format!("/{encoded}/reset"), None),
             (Method::POST, format!("/{encoded}/end"), None),
         ] {
-            let asked = tests::user::http()
+            let asked = system_testing::user::http()
                 .request(method.clone(), format!("{users}{below}"))
                 .bearer_auth(&for_users);
             let asked = match body {
@@ -238,7 +240,7 @@ async fn no_chosen_part_of_a_key_becomes_two() {
             answers.push(("settings", answer.into()));
         }
         let login = json!({ "username": part, "password": "x" });
-        let mut browser = tests::browser::Browser::default();
+        let mut browser = system_testing::browser::Browser::default();
         let base = local.endpoint("/tenants/acme/base").trim_end_matches('/');
         let page = oauth::agree(&mut browser, &format!("{base}/signin"), &login).await;
         answers.push((
@@ -286,8 +288,8 @@ struct Told {
     text: String,
 }
 
-impl From<tests::user::Answer> for Told {
-    fn from(answer: tests::user::Answer) -> Self {
+impl From<system_testing::user::Answer> for Told {
+    fn from(answer: system_testing::user::Answer) -> Self {
         Self {
             status: answer.status.as_u16(),
             text: answer.text,

@@ -9,9 +9,9 @@ use axum::Router;
 use domain::{SystemClock, SystemEntropy};
 use sandbox::google::{CLIENT, Google, USERS};
 use serde_json::json;
-use tests::User;
-use tests::binary::{Up, free_port};
-use tests::browser::Browser;
+use system_testing::User;
+use system_testing::binary::{Up, free_port};
+use system_testing::browser::Browser;
 use tokio::net::TcpListener;
 
 use crate::consent::{code_on, link};

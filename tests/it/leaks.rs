@@ -13,9 +13,9 @@ use domain::{Clock, ExposeSecret, GrantKey, SettingChange, Tenant};
 use local::{Data, Signer};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::browser::Browser;
-use tests::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
-use tests::{Answer, Local, User};
+use system_testing::browser::Browser;
+use system_testing::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
+use system_testing::{Answer, Local, User};
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::FmtSpan;
@@ -139,7 +139,7 @@ impl Run {
     }
 
     /// Agrees in this browser, and remembers whatever is secret on the way.
-    async fn agree(&mut self, mut browser: Browser, task: &Value) -> tests::browser::Page {
+    async fn agree(&mut self, mut browser: Browser, task: &Value) -> system_testing::browser::Page {
         let base = self.place("base").to_owned();
         let text = task.to_string();
         let at = text
@@ -321,7 +321,11 @@ impl Run {
             let link = made.json()["link"].as_str().expect("a link").to_owned();
             self.secrets
                 .add("a link's token", link.rsplit('/').next().expect("a token"));
-            let read = tests::user::http().get(&link).send().await.expect("an answer");
+            let read = system_testing::user::http()
+                .get(&link)
+                .send()
+                .await
+                .expect("an answer");
             assert_eq!(read.status(), 200);
             self.answers.push(read.text().await.expect("a page"));
             let told = user.get(&path).await;
@@ -329,7 +333,11 @@ impl Run {
         }
         for token in self.secrets.of("a link's token") {
             let wrong = format!("{}/share/{token}x", self.place("base"));
-            let read = tests::user::http().get(&wrong).send().await.expect("an answer");
+            let read = system_testing::user::http()
+                .get(&wrong)
+                .send()
+                .await
+                .expect("an answer");
             assert_eq!(read.status(), 404);
             self.answers.push(read.text().await.expect("a page"));
         }
@@ -337,7 +345,7 @@ impl Run {
 
     /// A client of ours takes every way there is, and some that there are not.
     async fn client(&mut self) {
-        let http = tests::user::http();
+        let http = system_testing::user::http();
         let issuer = self.local.issuer(self.tenant.name());
         let mut browser = oauth::apps_browser();
         let verifier = format!("verifier-{}", "x1Y2".repeat(12));
@@ -447,7 +455,7 @@ impl Run {
 
     /// Good, foreign, old and broken tokens at every agent, the registry and the webhook.
     async fn strangers(&mut self) {
-        let http = tests::user::http();
+        let http = system_testing::user::http();
         let horizon = self.local.resource(self.tenant.name());
         let host = self.place("host_agent").to_owned();
         let registry = self.local.endpoint("/registry").trim_end_matches('/').to_owned();

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use tests::User;
-use tests::binary::{self, Up, free_port};
+use system_testing::User;
+use system_testing::binary::{self, Up, free_port};
 
 /// What a second start may take.
 const QUICK: Duration = Duration::from_secs(2);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 
 const SENDS: usize = 1_000;
 const AT_ONCE: usize = 64;
@@ -13,7 +13,7 @@ const AT_ONCE: usize = 64;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_concurrent_sends_over_two_tenants() {
     let local = Local::start().await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let side = |tenant: &str| {
         let host = local
             .endpoint(&format!("/tenants/{tenant}/host_agent"))

@@ -7,7 +7,7 @@ use domain::{SystemClock, SystemEntropy};
 use outbound::mcp::{McpClient, McpError, Pins};
 use outbound::{Outbound, Policy};
 use serde_json::{Map, Value, json};
-use tests::peers::McpServer;
+use system_testing::peers::McpServer;
 
 fn oslo() -> Map<String, Value> {
     Map::from_iter([("location".to_owned(), json!("Oslo"))])

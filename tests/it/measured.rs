@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agent::measure::METRICS;
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
@@ -203,7 +203,7 @@ async fn pushes(local: &Local, measured: &Measurements) {
     let token = local.system.token("acme", "somebody", &host).expect("a token");
     for place in ["fails", "gone"] {
         let hook = format!("{}/{place}", receiver.uri());
-        let sent: Value = tests::user::http()
+        let sent: Value = system_testing::user::http()
             .post(&host)
             .bearer_auth(&token)
             .header("a2a-version", "1.0")

@@ -22,7 +22,7 @@ use llm::{
     Prompt, Provider, Step, Tool, Turn,
 };
 use outbound::{EventLimits, Outbound, Policy};
-use tests::models::{Dialect, ModelServer, Reply};
+use system_testing::models::{Dialect, ModelServer, Reply};
 
 /// What must never be in a log or an error.
 const KEY: &str = "sk-hunter2-hunter2";

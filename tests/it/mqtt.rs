@@ -11,7 +11,6 @@ mod hosts;
 mod identities;
 mod killed;
 mod members;
-mod page;
 mod paho;
 mod pools;
 mod registered;

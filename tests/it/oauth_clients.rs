@@ -12,8 +12,8 @@ use oauth2::{
     StandardRevocableToken, TokenResponse, TokenUrl,
 };
 use serde_json::{Value, json};
-use tests::Local;
-use tests::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
+use system_testing::Local;
+use system_testing::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
 
 /// What every client must have done; one with a secret the second list too.
 const ALL: [&str; 12] = [
@@ -45,7 +45,7 @@ fn given(local: &Local, client: &str, secret: Option<&str>) -> Value {
 async fn run(program: PathBuf, script: &'static str, given: Value) -> Value {
     tokio::task::spawn_blocking(move || {
         let mut process = Command::new(program)
-            .arg(tests::folder().join(script))
+            .arg(system_testing::folder().join(script))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -78,7 +78,7 @@ async fn drives_it(program: PathBuf, script: &'static str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn authlib_drives_the_authorization_server() {
-    drives_it(tests::python(), "python/oauth_client.py").await;
+    drives_it(system_testing::python(), "python/oauth_client.py").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,7 +93,7 @@ async fn send(request: HttpRequest) -> Result<HttpResponse, reqwest::Error> {
         .uri
         .to_string()
         .replacen("https://127.0.0.1", "http://127.0.0.1", 1);
-    let answer = tests::user::http()
+    let answer = system_testing::user::http()
         .request(parts.method, url)
         .headers(parts.headers)
         .body(body)
@@ -116,7 +116,7 @@ fn is_invalid_grant<T: std::fmt::Debug>(
 async fn the_crate_oauth2_drives_the_authorization_server() {
     let local = Local::start_now().await;
     oauth::register_both(&local, "acme").await;
-    let metadata: Value = tests::user::http()
+    let metadata: Value = system_testing::user::http()
         .get(format!(
             "{}/.well-known/oauth-authorization-server",
             local.issuer("acme")

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use base64::Engine as _;
 use serde_json::{Value, json};
-use tests::binary;
-use tests::template::{Stack, Template};
+use system_testing::binary;
+use system_testing::template::{Stack, Template};
 
 /// Stands for each command: writes its name, its arguments and what it gets on the standard input as one line of JSON.
 const STAND_IN: &str = r#"#!/usr/bin/env python3
@@ -86,7 +86,7 @@ impl Shell {
     }
 
     fn run_with(&self, script: &str, settings: &[(&str, &str)]) -> Vec<Asked> {
-        self.run_in(tests::folder().parent().unwrap(), script, settings)
+        self.run_in(system_testing::folder().parent().unwrap(), script, settings)
     }
 
     fn run_in(&self, folder: &Path, script: &str, settings: &[(&str, &str)]) -> Vec<Asked> {
@@ -107,7 +107,7 @@ impl Shell {
 
     /// What a script says that fails.
     fn refused_with(&self, script: &str, settings: &[(&str, &str)]) -> String {
-        let (done, _) = self.done(tests::folder().parent().unwrap(), script, settings);
+        let (done, _) = self.done(system_testing::folder().parent().unwrap(), script, settings);
         assert!(!done.status.success(), "{done:?}\n{script}");
         String::from_utf8_lossy(&done.stderr).into_owned()
     }
@@ -490,7 +490,7 @@ fn the_script_takes_no_names_that_it_could_misread() {
         &["remove", "initech", "--user", "a'b"],
         &["remove", "initech", "--user"],
     ] {
-        let script = tests::folder().join("../infra/deploy.sh");
+        let script = system_testing::folder().join("../infra/deploy.sh");
         let done = Command::new("sh")
             .args(["-c", "PATH=\"$STAND_INS:$PATH\" exec \"$0\" \"$@\""])
             .arg(script)

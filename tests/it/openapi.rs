@@ -3,8 +3,8 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::openapi::{answer, check};
-use tests::{Local, User};
+use system_testing::openapi::{answer, check};
+use system_testing::{Local, User};
 
 struct Watched {
     user: User,
@@ -120,12 +120,13 @@ async fn a_conversation_is_answered_as_the_document_says() {
     println!("{}", check(watched.answers));
 
     let gateway = local.endpoint("/gateway").trim_end_matches('/');
-    let served = tests::user::http()
+    let served = system_testing::user::http()
         .get(format!("{gateway}/openapi.json"))
         .send()
         .await;
     let served: Value = served.expect("an answer").json().await.expect("JSON");
-    let kept = std::fs::read_to_string(tests::folder().join("../docs/openapi.json")).expect("readable");
+    let kept =
+        std::fs::read_to_string(system_testing::folder().join("../docs/openapi.json")).expect("readable");
     assert_eq!(served, serde_json::from_str::<Value>(&kept).expect("JSON"));
     local.system.stop().await;
 }

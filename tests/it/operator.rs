@@ -6,7 +6,7 @@ use std::process::Command;
 use domain::{Clock as _, Owner, SystemClock, SystemEntropy, Tenant};
 use idp::NewClient;
 use store::{Profile, Store, Tables, User, person_id};
-use tests::binary;
+use system_testing::binary;
 
 use crate::purged;
 

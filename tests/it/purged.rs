@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::binary::{self, Up};
-use tests::dynamodb::call;
+use system_testing::binary::{self, Up};
+use system_testing::dynamodb::call;
 use url::Url;
 
 /// How many tenants there were, each of which has a seed of its own.

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::binary::{self, free_port};
-use tests::browser::Browser;
+use system_testing::binary::{self, free_port};
+use system_testing::browser::Browser;
 
 use crate::consent::{agree, code_on, link};
 
@@ -41,7 +41,7 @@ const CODE: &str = "ABCD-EFGH";
 
 /// The shell's blocks of the page.
 fn blocks() -> Vec<String> {
-    let text = std::fs::read_to_string(tests::folder().join("../README.md")).unwrap();
+    let text = std::fs::read_to_string(system_testing::folder().join("../README.md")).unwrap();
     let blocks = text.split("```sh\n").skip(1);
     blocks
         .map(|block| block.split("```").next().unwrap().to_owned())
@@ -60,7 +60,7 @@ impl Reader {
         let folder = tempfile::tempdir().unwrap();
         let shims = folder.path().join("bin");
         std::fs::create_dir(&shims).unwrap();
-        std::os::unix::fs::symlink(tests::folder(), folder.path().join("tests")).unwrap();
+        std::os::unix::fs::symlink(system_testing::folder(), folder.path().join("tests")).unwrap();
         let port = free_port().to_string();
         let cargo = format!(
             "#!/bin/sh\n[ \"$1\" = run ] && shift || exit 64\n[ \"$1\" != -q ] || shift\n[ \"$1\" != -- ] || shift\n\
@@ -277,20 +277,4 @@ async fn every_command_of_the_readme_does_what_it_says() {
     );
     assert_eq!(says, Vec::<&str>::new(), "the page has no such blocks any more");
     reader.end(0);
-}
-
-/// Who reads only the beginning knows what decides.
-#[test]
-fn the_first_screen_says_what_decides_without_a_model() {
-    let page = std::fs::read_to_string(tests::folder().join("../README.md")).unwrap();
-    let first: String = page.lines().take(40).map(|line| format!("{line}\n")).collect();
-    for words in [
-        "no language model is called",
-        "built-in router",
-        "words on the agents' own cards",
-    ] {
-        assert!(first.contains(words), "{words}");
-    }
-    let asked = page.split("Where is my order ").nth(1).unwrap();
-    assert!(asked.starts_with("1003?"), "ada's own order comes first");
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use local::{Meter, Options};
 use serde_json::{Value, json};
-use tests::Local;
-use tests::browser::Browser;
-use tests::user::http;
+use system_testing::Local;
+use system_testing::browser::Browser;
+use system_testing::user::http;
 
 use crate::consent::code_on;
 

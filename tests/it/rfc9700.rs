@@ -1,47 +1,11 @@
-//! The checklist of RFC 9700 holds: every section has its line, every test that is named is there. And the lines that no
-//! other test shows.
-
-use std::collections::BTreeSet;
-use std::fs;
+//! Lines of the checklist of RFC 9700 (`docs/rfc9700.md`) that no other test shows.
 
 use domain::{SystemEntropy, Tenant};
 use serde_json::Value;
-use tests::Local;
-use tests::browser::Browser;
-use tests::named::tests_of;
-use tests::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
+use system_testing::Local;
+use system_testing::browser::Browser;
+use system_testing::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
 use url::Url;
-
-/// The sections with recommendations.
-const SECTIONS: [&str; 26] = [
-    "2.1", "2.1.1", "2.1.2", "2.2.1", "2.2.2", "2.3", "2.4", "2.5", "2.6", "4.1", "4.2", "4.3", "4.4", "4.5",
-    "4.6", "4.7", "4.8", "4.9", "4.10", "4.11", "4.12", "4.13", "4.14", "4.15", "4.16", "4.17",
-];
-
-#[test]
-fn every_section_has_its_line_and_every_named_test_is_there() {
-    let text = fs::read_to_string(tests::root().join("docs/rfc9700.md")).expect("the checklist");
-    let mut sections = BTreeSet::new();
-    let mut named = 0;
-    for line in text
-        .lines()
-        .filter(|line| line.starts_with("| 2") || line.starts_with("| 4"))
-    {
-        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        assert_eq!(cells.len(), 4, "{line}");
-        sections.insert(cells[0].to_owned());
-        let tests: Vec<&str> = cells[3].split('`').filter(|part| part.contains("::")).collect();
-        assert!(!tests.is_empty(), "no test shows {line}");
-        for test in tests {
-            let (room, name) = test.split_once("::").expect("a room and a test");
-            assert!(tests_of(room).contains(name), "{test} is no test of that room");
-            named += 1;
-        }
-    }
-    assert_eq!(sections, SECTIONS.map(str::to_owned).into());
-    assert!(named >= SECTIONS.len());
-    assert!(!tests_of("idp").contains("there_is_no_such_test"));
-}
 
 /// An authorization request, with something changed or added.
 fn request(local: &Local, changes: &[(&str, &str)]) -> Url {
@@ -72,7 +36,7 @@ async fn the_way_back_carries_no_form_along() {
     let mut browser = Browser::default();
     let page = browser.open(request(&local, &[]).as_str()).await;
     assert_eq!(page.status, 200, "a page first: {page:?}");
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let form = page
         .html
         .split("name=\"form\" value=\"")
@@ -121,7 +85,7 @@ async fn the_way_back_carries_no_form_along() {
 async fn no_page_of_another_origin_reads_an_answer() {
     let local = Local::start().await;
     oauth::register_both(&local, "acme").await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let issuer = local.issuer("acme");
     let base = local
         .endpoint("/tenants/acme/base")
@@ -161,7 +125,7 @@ async fn no_page_of_another_origin_reads_an_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_in_an_address_is_no_token() {
     let local = Local::start().await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let token = |audience: &str| local.system.token("acme", "user-ada", audience).expect("a token");
     let host = local
         .endpoint("/tenants/acme/host_agent")
@@ -204,7 +168,7 @@ async fn no_password_is_taken_but_by_the_page() {
             ("resource", &resource),
         ])
         .finish();
-    let answer = tests::user::http()
+    let answer = system_testing::user::http()
         .post(format!("{}/token", local.issuer("acme")))
         .basic_auth(CONFIDENTIAL, Some(SECRET))
         .header("content-type", "application/x-www-form-urlencoded")

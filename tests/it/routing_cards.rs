@@ -2,7 +2,7 @@
 //! who changes an agent's words measures anew.
 
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 
 /// What of a card the router reads.
 fn told(card: &Value) -> Value {
@@ -27,7 +27,7 @@ fn told(card: &Value) -> Value {
 async fn the_router_is_measured_with_the_cards_that_our_agents_publish() {
     let local = Local::start().await;
     let registry = local.endpoint("/registry");
-    let listed: Value = tests::user::http()
+    let listed: Value = system_testing::user::http()
         .get(format!("{registry}/agents?tenant=acme"))
         .bearer_auth(local.endpoint("/registry_token"))
         .send()
@@ -36,7 +36,7 @@ async fn the_router_is_measured_with_the_cards_that_our_agents_publish() {
         .json()
         .await
         .expect("JSON");
-    let file = tests::folder().join("data/routing/own_cards.json");
+    let file = system_testing::folder().join("data/routing/own_cards.json");
     let measured: Vec<Value> =
         serde_json::from_str(&std::fs::read_to_string(file).expect("the file")).expect("JSON");
     let mut compared = Vec::new();

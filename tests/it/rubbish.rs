@@ -5,8 +5,8 @@ use std::time::Duration;
 use local::Signer;
 use reqwest::Method;
 use serde_json::Value;
-use tests::Local;
-use tests::browser::Browser;
+use system_testing::Local;
+use system_testing::browser::Browser;
 
 use crate::sign_in::{chat_of, demo, sign_in};
 
@@ -167,7 +167,7 @@ fn typed(status: u16, body: &str, what: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_endpoint_refuses_rubbish_with_a_typed_4xx_and_stores_nothing() {
     let local = Local::start().await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let admins = cookie_of(&local, "adam").await;
     let operators = cookie_of(&local, "olga").await;
     let before = local.system.stored_items().expect("counted");
@@ -205,7 +205,7 @@ async fn every_endpoint_refuses_rubbish_with_a_typed_4xx_and_stores_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_paths_methods_and_ids_are_typed_too() {
     let local = Local::start().await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let base = local
         .endpoint("/tenants/acme/base")
         .trim_end_matches('/')
@@ -360,7 +360,7 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_webhook_says_what_is_wrong() {
     let local = Local::start().await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let url = format!(
         "{}/api/webhook/tasks",
         local.endpoint("/tenants/acme/base").trim_end_matches('/')

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::routing::{get, post};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 
 /// The host that its operator has named for links of its own.
 const SIGNS_IN_AT: &str = "accounts.example";
@@ -65,7 +65,7 @@ pub(crate) struct Sent {
 /// Takes the agent at this base URL out of the registry.
 async fn take_out(local: &Local, base: &str) {
     let registry = local.endpoint("/registry").trim_end_matches('/');
-    let (token, http) = (local.endpoint("/registry_token"), tests::user::http());
+    let (token, http) = (local.endpoint("/registry_token"), system_testing::user::http());
     let card = format!("{}/.well-known/agent-card.json", base.trim_end_matches('/'));
     let known = http
         .post(format!("{registry}/agents"))
@@ -118,7 +118,7 @@ impl Scripted {
         (example, modes): (&str, &[&str]),
     ) -> Self {
         let agent = Self(Arc::new(Inner {
-            http: tests::user::http(),
+            http: system_testing::user::http(),
             sent: Mutex::default(),
             known: Mutex::default(),
             away: AtomicBool::new(false),

@@ -6,8 +6,8 @@ use domain::Tenant;
 use local::{Data, Options};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::browser::{Browser, Page};
-use tests::{Local, User, oauth};
+use system_testing::browser::{Browser, Page};
+use system_testing::{Local, User, oauth};
 
 use crate::consent::{agree, link};
 use crate::tenants::admin;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use domain::{Clock, SystemClock};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::browser::{Browser, Page};
-use tests::peers::OpenidProvider;
-use tests::{Local, User};
+use system_testing::browser::{Browser, Page};
+use system_testing::peers::OpenidProvider;
+use system_testing::{Local, User};
 
 use crate::tenants::admin;
 

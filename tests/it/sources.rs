@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::{Client, StatusCode};
-use tests::Local;
+use system_testing::Local;
 
 /// A client that calls from this address of the machine.
 fn client_at(address: &str) -> Client {

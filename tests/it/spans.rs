@@ -12,7 +12,7 @@ use axum::routing::post;
 use edge::telemetry::{self, Collector, LogFilter};
 use serde::Deserialize;
 use serde_json::json;
-use tests::Local;
+use system_testing::Local;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SECRET_WORDS: [&str; 4] = ["Oslo", "Bearer", "eyJ", "rain"];

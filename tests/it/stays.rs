@@ -2,7 +2,7 @@
 //! and the terminal do it.
 
 use serde_json::json;
-use tests::Local;
+use system_testing::Local;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flat_is_found_through_the_host() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use local::{Data, Signer};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tests::{Local, User};
+use system_testing::{Local, User};
 use url::Url;
 
 pub(crate) async fn admin(
@@ -16,7 +16,9 @@ pub(crate) async fn admin(
 ) -> (StatusCode, Value) {
     let token = local.endpoint("/admin_token");
     let url = format!("{}admin{path}", local.endpoint("/gateway"));
-    let mut request = tests::user::http().request(method, url).bearer_auth(token);
+    let mut request = system_testing::user::http()
+        .request(method, url)
+        .bearer_auth(token);
     if let Some(body) = body {
         request = request.json(&body);
     }
@@ -26,7 +28,7 @@ pub(crate) async fn admin(
 }
 
 pub(crate) async fn get(url: &str, token: Option<&str>) -> (StatusCode, String, String) {
-    let mut request = tests::user::http().get(url).header("a2a-version", "1.0");
+    let mut request = system_testing::user::http().get(url).header("a2a-version", "1.0");
     if let Some(token) = token {
         request = request.bearer_auth(token);
     }

@@ -11,7 +11,7 @@ use domain::{Clock, Tenant};
 use http::{Request, StatusCode};
 use local::Signer;
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 use tower::ServiceExt;
 use url::Url;
 
@@ -22,7 +22,7 @@ struct OverTheNetwork(AtomicUsize);
 impl KeySource for OverTheNetwork {
     async fn fetch(&self, url: &Url) -> Result<Value, NoKeys> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        let answer = tests::user::http()
+        let answer = system_testing::user::http()
             .get(url.clone())
             .send()
             .await

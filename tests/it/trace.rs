@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
@@ -182,7 +182,7 @@ async fn one_trace_goes_through_every_hop() {
         .endpoint("/tenants/acme/host_agent")
         .trim_end_matches('/')
         .to_owned();
-    let sent: Value = tests::user::http()
+    let sent: Value = system_testing::user::http()
         .post(&host)
         .bearer_auth(local.system.token("acme", "somebody", &host).expect("a token"))
         .header("a2a-version", "1.0")

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::Value;
-use tests::Local;
+use system_testing::Local;
 
 use crate::scripted::Scripted;
 
@@ -120,7 +120,7 @@ async fn an_agent_that_is_switched_off_ends_what_it_has_and_gets_nothing_new() {
 
 /// Switches a global agent off or on, as its operator.
 async fn switch(local: &Local, name: &str, verb: &str) {
-    let (http, token) = (tests::user::http(), local.endpoint("/registry_token"));
+    let (http, token) = (system_testing::user::http(), local.endpoint("/registry_token"));
     let registry = local.endpoint("/registry").trim_end_matches('/').to_owned();
     let call = async |method: Method, path: &str| -> Value {
         let request = http

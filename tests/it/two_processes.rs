@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::Local;
-use tests::runtime_api::{Reply, Sandbox, Spec, program};
+use system_testing::Local;
+use system_testing::runtime_api::{Reply, Sandbox, Spec, program};
 use tokio::net::TcpListener;
 
 /// A call of the agent's JSON-RPC as its function gets it.
 fn event(token: &str, method: &str, params: Value) -> Value {
-    let path = tests::folder().join("../events/weather_agent/send_message.json");
+    let path = system_testing::folder().join("../events/weather_agent/send_message.json");
     let mut event: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     event["headers"]["Authorization"] = format!("Bearer {token}").into();
     event["multiValueHeaders"]["Authorization"] = json!([format!("Bearer {token}")]);
@@ -30,7 +30,7 @@ fn answered(reply: Reply) -> Value {
 /// The settings of the weather agent's function, with a forecast service at this address.
 async fn settings(local: &Local, forecasts: &str) -> BTreeMap<String, String> {
     let url = format!("{}admin/environments/acme", local.endpoint("/gateway"));
-    let asked = tests::user::http()
+    let asked = system_testing::user::http()
         .get(url)
         .bearer_auth(local.endpoint("/admin_token"));
     let all: Value = asked.send().await.unwrap().json().await.unwrap();

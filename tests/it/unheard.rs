@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tests::{Local, User};
+use system_testing::{Local, User};
 
 use crate::scripted::{Scripted, Sent};
 

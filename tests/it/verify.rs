@@ -5,7 +5,7 @@ use std::process::Output;
 use axum::Router;
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
-use tests::{Local, binary};
+use system_testing::{Local, binary};
 
 /// Runs the command against these endpoints.
 async fn verify(endpoints: &Value, more: &[&str]) -> Output {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 
 /// Places, days and units as people write them, and what the answer must speak of.
 #[tokio::test(flavor = "multi_thread")]
@@ -224,7 +224,7 @@ async fn the_host_is_an_a2a_agent_of_both_generations() {
         .endpoint("/tenants/acme/host_agent")
         .trim_end_matches('/')
         .to_owned();
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let card: Value = http
         .get(format!("{host}/.well-known/agent-card.json"))
         .send()

@@ -15,16 +15,16 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, StatusCode};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::binary::{Up, free_port};
-use tests::{Local, User};
+use system_testing::binary::{Up, free_port};
+use system_testing::{Local, User};
 use tokio::sync::Notify;
 
 use crate::scripted::Scripted;
 
 /// How `web_push.py` answers.
 fn python(verb: &str, told: &Value) -> Value {
-    let mut python = Command::new(tests::python())
-        .arg(tests::folder().join("python/web_push.py"))
+    let mut python = Command::new(system_testing::python())
+        .arg(system_testing::folder().join("python/web_push.py"))
         .arg(verb)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

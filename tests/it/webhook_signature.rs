@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use domain::{Clock, SystemClock};
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 /// What the packages say of a notification.
 fn checked(told: &Value) -> Value {
-    let mut python = Command::new(tests::python())
-        .arg(tests::folder().join("python/check_webhook_signature.py"))
+    let mut python = Command::new(system_testing::python())
+        .arg(system_testing::folder().join("python/check_webhook_signature.py"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -35,7 +35,7 @@ async fn notified(weather: &str, token: &str, receiver: &MockServer) -> Request 
             "taskPushNotificationConfig": {"url": format!("{}/hook", receiver.uri()), "token": token},
         },
     });
-    let sent = tests::user::http()
+    let sent = system_testing::user::http()
         .post(format!("{weather}/message:send"))
         .header("a2a-version", "1.0")
         .json(&body)
@@ -61,7 +61,7 @@ async fn the_official_packages_accept_our_signatures_and_nothing_else() {
     // The packages look at the real time.
     local.clock.advance(SystemClock.now().since(local.clock.now()));
     let weather = local.endpoint("/agents/weather").trim_end_matches('/').to_owned();
-    let jwks: Value = tests::user::http()
+    let jwks: Value = system_testing::user::http()
         .get(format!("{weather}/.well-known/jwks.json"))
         .send()
         .await

@@ -11,10 +11,10 @@ use outbound::{Outbound, below};
 use store::{OwnSettings, Store};
 use url::Url;
 
-use crate::built::Built;
+use crate::chat::known_models::LastModels;
 use crate::host::{HostClient, HostClientParts};
-use crate::known_models::LastModels;
-use crate::registry::RegistryClient;
+use crate::ops::registry::RegistryClient;
+use crate::page::built::Built;
 
 /// What the function works with, given by whoever starts it.
 pub struct State {

@@ -1,7 +1,14 @@
 //! Changes to a running system: tenants come and go, keys are rotated. Each change is drafted, built, kept and then
 //! served, one at a time; what is under way goes on with the functions it began with.
 
+pub mod admin;
+pub(crate) mod aws;
+pub(crate) mod follow;
+mod index;
+mod orders;
 mod people;
+mod registration;
+pub(crate) mod survival;
 mod tenants;
 
 use std::path::PathBuf;
@@ -18,22 +25,23 @@ use store::audit::{self, Action, Actor, Audit};
 use tokio::sync::Mutex;
 
 use self::tenants::{register, registrar};
-use crate::assembly::{Assembled, Timers, assemble};
-use crate::current::{Current, Own};
-use crate::functions::Spec;
+use crate::data::current::{Current, Own};
+use crate::data::endpoints::Endpoints;
+use crate::data::secrets::{Draft, ImportChange, Secrets, Stored, Vault};
+use crate::error::{ChangeError, StartError};
+use crate::functions::assembly::{Assembled, Timers, assemble};
+use crate::functions::names::Names;
+use crate::functions::people::Changed;
+use crate::functions::{Spec, identity, named};
 use crate::gateway::Served;
 use crate::mqtt::Backgrounds;
-use crate::names::Names;
-use crate::options::Outside;
-use crate::people::Changed;
+use crate::options::{Outside, Tempo};
 use crate::queue::{Crew, Door};
-use crate::secrets::{Draft, ImportChange, Secrets, Stored, Vault};
-use crate::{ChangeError, Endpoints, StartError, Tempo, identity, named, orders};
 
 /// Which keys are rotated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Rotation {
+pub enum Rotation {
     /// Those the authorization server signs with, for every tenant.
     Idp,
     /// Those that secrets in the tables are sealed with.
@@ -44,7 +52,10 @@ pub(crate) enum Rotation {
 
 impl Rotation {
     /// Makes the change in the kept secrets.
-    pub(crate) fn apply(
+    ///
+    /// # Errors
+    /// Where the keys before are still needed, or a key cannot be made.
+    pub fn apply(
         &self,
         stored: &mut Stored,
         force: bool,

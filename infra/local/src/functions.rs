@@ -1,6 +1,13 @@
 //! Every function of the system, a line each: what it is called, where it stands, how its settings are read and how it is
 //! built. Its `main.rs` says the same to Lambda.
 
+pub(crate) mod assembly;
+pub mod identity;
+pub(crate) mod named;
+pub mod names;
+pub(crate) mod people;
+pub mod sam_env;
+
 use std::path::Path;
 use std::pin::Pin;
 

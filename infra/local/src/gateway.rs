@@ -15,7 +15,7 @@ use http::uri::{PathAndQuery, Uri};
 use routes::{Route, Routes};
 use tower::ServiceExt;
 
-use crate::StartError;
+use crate::error::StartError;
 
 /// Functions by path; the first that fits answers.
 #[derive(Default)]

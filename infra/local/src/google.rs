@@ -8,7 +8,7 @@ use sandbox::google::{CLIENT, Google as Sandbox};
 use serde_json::json;
 use url::Url;
 
-use crate::client::below;
+use crate::address::below;
 
 /// Where the sandbox's is, below the gateway.
 const SANDBOX: &str = "/sandbox/google";

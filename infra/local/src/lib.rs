@@ -2,7 +2,7 @@
 //! sweeper, sandboxes of the services our agents ask. What runs here are the same routers and the same bytes as on
 //! AWS; only what AWS itself provides is replaced.
 //!
-//! The binary `switchyard` starts it and talks to it; tests start it in-process with a clock they move:
+//! The command `switchyard` (`infra/cli`) starts it and talks to it; tests start it in-process with a clock they move:
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), local::StartError> {
@@ -13,53 +13,34 @@
 //! ```
 //!
 //! Tenants come and go and keys are rotated while it runs (`control`). Functions that run outside of this process, by
-//! `sam local` or `cargo lambda`, find their settings with `switchyard sam-env`, their secrets and queues in `aws`.
+//! `sam local` or `cargo lambda`, find their settings with `switchyard sam-env`, their secrets and queues in `control::aws`.
+//!
+//! Seven floors, each of which uses those below it: `system` over `control` (the control plane: what an operator changes while it runs),
+//! `functions` (their list, settings and assembly), `options`, `mqtt`, `data` (what lies in the folder), and small things that use nothing.
 //!
 //! Not here: anything a function decides.
 
-mod admin;
-mod assembly;
-mod aws;
-pub mod cli;
-mod client;
-mod control;
-mod current;
-mod database;
-mod endpoints;
+pub mod address;
+pub mod control;
+pub mod data;
 mod error;
-mod folder;
-mod follow;
-mod functions;
+pub mod functions;
 mod gateway;
 mod google;
 mod hosts;
-mod identity;
-mod index;
-mod key_age;
-mod logo;
-mod mcp;
+pub mod logo;
+pub mod mcp;
 mod meter;
-mod models;
-mod mqtt;
-mod named;
-mod names;
-pub mod onboarding;
-mod openapi;
+pub mod models;
+pub mod mqtt;
+pub mod openapi;
 mod options;
-mod orders;
-mod people;
 mod queue;
-mod registration;
-mod rotation;
-mod sam_env;
-mod secrets;
-mod survival;
 mod system;
-mod testing;
-mod zone;
+pub mod zone;
 
+pub use data::endpoints::{DemoUser, Endpoints, MqttEndpoints, TenantEndpoints};
 pub use dynamodb::AccessKey;
-pub use endpoints::{DemoUser, Endpoints, MqttEndpoints, TenantEndpoints};
 pub use error::{ChangeError, StartError};
 pub use functions::{Spec, all as functions};
 pub use google::GoogleClient;
@@ -69,13 +50,13 @@ pub use models::{ModelNameError, Models};
 pub use mqtt::{BrokerAccess, MqttBroker, OwnBroker};
 pub use options::{Data, Joined, Live, Options, Tempo};
 pub use system::System;
-pub use testing::Signer;
+pub use system::testing::Signer;
 
 /// What the gateway itself serves, as a list; functions' own routes lie below it.
 #[must_use]
 pub fn routes() -> Vec<routes::Route> {
     let mut all = gateway::routes();
-    all.extend(survival::routes());
+    all.extend(control::survival::routes());
     all
 }
 

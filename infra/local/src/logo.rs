@@ -9,7 +9,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 use sha2::{Digest as _, Sha256};
 
 /// Most bytes of a logo.
-pub(crate) const LOGO_MAX: usize = 32 * 1024;
+pub const LOGO_MAX: usize = 32 * 1024;
 /// Most pixels of a side of a PNG.
 const SIDE_MAX: u32 = 1024;
 /// Most elements, attributes and texts of an SVG.
@@ -45,23 +45,30 @@ const ELEMENTS: [&str; 20] = [
 
 /// Why a file is not taken as a logo.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum InvalidLogo {
+pub enum InvalidLogo {
+    /// It is larger than [`LOGO_MAX`].
     #[error("a logo has at most {LOGO_MAX} bytes; this has {0}")]
     TooLarge(usize),
+    /// It is neither.
     #[error("a logo is a PNG or an SVG file")]
     Type,
+    /// A side is too long, or nothing.
     #[error("a PNG logo has sides of 1 to {SIDE_MAX} pixels; this is {0} × {1}")]
     Sides(u32, u32),
+    /// It is no XML.
     #[error("the SVG cannot be read: {0}")]
     Syntax(String),
+    /// It does more than draw.
     #[error("an SVG logo only draws: {0}")]
     Forbidden(String),
 }
 
 /// What a logo is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogoType {
+pub enum LogoType {
+    /// A PNG.
     Png,
+    /// An SVG.
     Svg,
 }
 
@@ -78,7 +85,7 @@ impl fmt::Display for LogoType {
 ///
 /// # Errors
 /// [`InvalidLogo`].
-pub(crate) fn check(bytes: &[u8]) -> Result<LogoType, InvalidLogo> {
+pub fn check(bytes: &[u8]) -> Result<LogoType, InvalidLogo> {
     if bytes.len() > LOGO_MAX {
         return Err(InvalidLogo::TooLarge(bytes.len()));
     }
@@ -94,7 +101,8 @@ pub(crate) fn check(bytes: &[u8]) -> Result<LogoType, InvalidLogo> {
 }
 
 /// What a logo is known by: its address holds it, so that a browser keeps it until there is another one.
-pub(crate) fn hash(bytes: &[u8]) -> String {
+#[must_use]
+pub fn hash(bytes: &[u8]) -> String {
     let sum = Sha256::digest(bytes);
     sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

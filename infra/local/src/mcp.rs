@@ -10,8 +10,8 @@ use sandbox::mcp::LINK_HOST;
 use serde_json::json;
 use url::Url;
 
-use crate::StartError;
-use crate::client::below;
+use crate::address::below;
+use crate::error::StartError;
 
 /// Where the sandbox's is, below the gateway.
 pub(crate) const SANDBOX: &str = "/sandbox/mcp";
@@ -25,7 +25,8 @@ pub(crate) struct Homes {
 }
 
 /// A client for whoever sits at this machine: it may call servers that run here.
-pub(crate) fn client(url: Url, entropy: Arc<dyn Entropy>) -> McpClient {
+#[must_use]
+pub fn client(url: Url, entropy: Arc<dyn Entropy>) -> McpClient {
     let policy = Policy {
         allow_loopback: true,
         ..Policy::default()

@@ -22,7 +22,7 @@ pub struct Models {
 }
 
 /// Enough for some hundred answers, and little enough that a mistake costs no more than a few dollars.
-pub(crate) const TOKENS_PER_DAY: u64 = 1_000_000;
+pub const TOKENS_PER_DAY: u64 = 1_000_000;
 
 /// A model that is named in a way that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! The system's agents on an MQTT broker, beside HTTP: where the bridge is, and which agents it answers for.
 
-pub(crate) mod access;
+pub mod access;
 mod door;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,11 +13,11 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use url::Url;
 
-use crate::Endpoints;
-use crate::client::below;
+use crate::address::below;
+use crate::data::endpoints::Endpoints;
 
 use access::PLATFORM;
-pub(crate) use access::{ORG, is_outside};
+pub use access::{ORG, is_outside};
 pub use door::{BrokerAccess, MqttBroker, OwnBroker};
 
 /// The bridge's path below the gateway.

@@ -23,7 +23,8 @@ fn public() -> impl Iterator<Item = Route> {
 
 /// The document. A route that `operations.json` does not know stands there with its summary alone, an operation that no
 /// function serves without one: `docs/openapi.json` may hold neither, which a test sees to.
-pub(crate) fn document() -> Value {
+#[must_use]
+pub fn document() -> Value {
     let mut document: Value = serde_json::from_str(OPERATIONS).unwrap_or_default();
     if let Some(info) = document.get_mut("info").and_then(Value::as_object_mut) {
         info.insert("version".to_owned(), json!(env!("CARGO_PKG_VERSION")));

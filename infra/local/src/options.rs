@@ -13,8 +13,11 @@ use store::Store;
 use url::Url;
 
 use crate::google::{Google, GoogleClient};
+use crate::hosts::HostName;
 use crate::mcp::Homes;
-use crate::{HostName, Meter, Models, MqttBroker};
+use crate::meter::Meter;
+use crate::models::Models;
+use crate::mqtt::MqttBroker;
 
 /// Where people of this machine find the gateway.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -50,7 +53,7 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// The RNG.
     pub entropy: Arc<dyn Entropy>,
-    /// How often the sweeper looks by itself; `None` leaves it to [`crate::System::sweep`].
+    /// How often the sweeper looks by itself; `None` leaves it to [`crate::system::System::sweep`].
     pub sweep_every: Option<Duration>,
     /// The tenants; each has a host agent and a chat.
     pub tenants: Vec<Tenant>,

@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
-use crate::Meter;
+use crate::meter::Meter;
 
 /// Most wakes that wait to be taken from the channel.
 const CAPACITY: usize = 10_000;
@@ -92,7 +92,7 @@ impl Door {
         working
     }
 
-    /// From now on every wake is lost, or none; see [`crate::System::lose_wakes`].
+    /// From now on every wake is lost, or none; see [`crate::system::System::lose_wakes`].
     pub(crate) fn lose(&self, all: bool) {
         self.losing.store(all, Ordering::SeqCst);
     }

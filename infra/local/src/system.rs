@@ -1,5 +1,7 @@
 //! The system: every part started in order, and stopped.
 
+pub(crate) mod testing;
+
 use std::collections::BTreeMap;
 use std::future::IntoFuture;
 use std::io::{ErrorKind, Read as _};
@@ -19,21 +21,21 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::client::{below, plain};
-use crate::control::{Control, Site, platform_token, shown};
-use crate::current::Current;
-use crate::database::Database;
-use crate::folder::Folder;
+use crate::address::{below, plain};
+use crate::control::{Control, Site, admin, follow, platform_token, shown};
+use crate::data::current::Current;
+use crate::data::database::Database;
+use crate::data::endpoints::{self, Endpoints, MqttEndpoints};
+use crate::data::folder::Folder;
+use crate::data::secrets::{self, Secrets, Vault};
+use crate::error::StartError;
+use crate::functions::names::Names;
 use crate::google::Google;
 use crate::hosts::Hosts;
 use crate::mcp::Homes;
-use crate::names::Names;
-use crate::options::{LOOPBACK, Outside};
-use crate::secrets::{self, Secrets, Vault};
-use crate::{
-    Data, Endpoints, Live, MqttBroker, MqttEndpoints, Options, StartError, admin, endpoints, functions, mqtt,
-};
-use crate::{follow, queue};
+use crate::mqtt::{self, MqttBroker};
+use crate::options::{Data, LOOPBACK, Live, Options, Outside};
+use crate::{functions, queue};
 
 /// How long what is running may take to end when the system stops.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -47,8 +49,7 @@ const DATABASE: &str = "switchyard.db";
 /// A running system. Dropping it leaves its parts to the runtime; [`System::stop`] ends them in order.
 pub struct System {
     endpoints: Endpoints,
-    /// What whoever started it should know of services outside.
-    pub(crate) told: Option<String>,
+    told: Option<String>,
     port: u16,
     store: Store,
     stop: watch::Sender<bool>,
@@ -230,6 +231,12 @@ impl System {
     #[must_use]
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
+    }
+
+    /// What whoever started it should know of services outside.
+    #[must_use]
+    pub fn told(&self) -> Option<&str> {
+        self.told.as_deref()
     }
 
     /// Where everything is at the moment.

@@ -1,7 +1,10 @@
 //! Time zones by their names, checked before anybody is told one.
 
 /// Whether there is a time zone of that name: agents take one that they do not know for UTC, silently.
-pub(crate) fn known(name: &str) -> Result<(), String> {
+///
+/// # Errors
+/// In words, where there is none.
+pub fn known(name: &str) -> Result<(), String> {
     match name.parse::<chrono_tz::Tz>() {
         Ok(_) => Ok(()),
         Err(_) => Err(format!(

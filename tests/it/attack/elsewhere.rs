@@ -5,7 +5,7 @@ use domain::{Clock, ExposeSecret, SecretString};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{Clock as _, GrantKey, Tenant};
 use local::Signer;
 use serde_json::{Value, json};
-use tests::browser::{Browser, attribute};
-use tests::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
+use system_testing::browser::{Browser, attribute};
+use system_testing::oauth::{self, CONFIDENTIAL, PUBLIC, REDIRECT_URI, SECRET};
 use url::Url;
 
 use super::Cell::{Hidden, Is, Na};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use reqwest::RequestBuilder;
-use tests::browser::Browser;
-use tests::oauth;
+use system_testing::browser::Browser;
+use system_testing::oauth;
 use url::Url;
 
 use super::Cell::{Hidden, Is, Na};

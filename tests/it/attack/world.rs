@@ -12,9 +12,9 @@ use local::{MqttBroker, Options, Signer};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use store::{GuestBefore, Person, Session};
-use tests::browser::Browser;
-use tests::oauth::{self, CONFIDENTIAL, SECRET};
-use tests::{Local, User};
+use system_testing::browser::Browser;
+use system_testing::oauth::{self, CONFIDENTIAL, SECRET};
+use system_testing::{Local, User};
 use tokio::sync::Mutex;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -113,7 +113,7 @@ impl World {
         let ended_cookies = ended_sessions(&local, &user).await;
         let elsewhere = Elsewhere::start(&local).await;
         let mut world = Self {
-            http: tests::user::http(),
+            http: system_testing::user::http(),
             secrets: Vec::new(),
             tasks: Default::default(),
             spare: Default::default(),
@@ -237,7 +237,7 @@ impl World {
             } else {
                 &told.text
             };
-            let answer = tests::openapi::answer(place, told.status.as_u16(), &told.media, body);
+            let answer = system_testing::openapi::answer(place, told.status.as_u16(), &told.media, body);
             self.answers.lock().expect("no panic under the lock").push(answer);
         }
     }
@@ -690,7 +690,7 @@ pub(crate) async fn silent_agent(local: &Local) -> MockServer {
             .set_body_json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } }))
     };
     Mock::given(any()).respond_with(answer).mount(&server).await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let registry = local.endpoint("/registry").trim_end_matches('/');
     let admin = local.endpoint("/registry_token");
     let calls = [

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::http::HeaderMap;
 use axum::routing::post;
 use serde_json::Value;
-use tests::runtime_api::{Reply, Sandbox};
+use system_testing::runtime_api::{Reply, Sandbox};
 use tokio::net::TcpListener;
 
 use super::lambda::{get, spec};

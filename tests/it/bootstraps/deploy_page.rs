@@ -3,14 +3,14 @@
 use std::process::Output;
 
 use serde_json::{Value, json};
-use tests::browser::Browser;
-use tests::cloud::{Asked, Cloud};
-use tests::template::Template;
-use tests::{User, oauth};
+use system_testing::browser::Browser;
+use system_testing::cloud::{Asked, Cloud};
+use system_testing::template::Template;
+use system_testing::{User, oauth};
 
 /// The commands of a document, one after the other: its blocks of shell.
 fn commands(document: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(tests::folder().join("..").join(document)).unwrap();
+    let text = std::fs::read_to_string(system_testing::folder().join("..").join(document)).unwrap();
     let blocks = text.split("```sh\n").skip(1);
     let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
     lines.map(str::to_owned).collect()
@@ -27,7 +27,7 @@ impl Operator {
         let folder = tempfile::tempdir().unwrap();
         // The folders with keys are made where the commands run.
         for link in ["infra", "template.yaml"] {
-            let there = tests::folder().join("..").join(link);
+            let there = system_testing::folder().join("..").join(link);
             std::os::unix::fs::symlink(there, folder.path().join(link)).unwrap();
         }
         Self {

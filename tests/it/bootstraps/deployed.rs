@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::User;
-use tests::browser::Browser;
-use tests::cloud::{Cloud, PASSWORD};
+use system_testing::User;
+use system_testing::browser::Browser;
+use system_testing::cloud::{Cloud, PASSWORD};
 use url::Url;
 
 pub(super) fn link(task: &Value) -> String {
@@ -54,7 +54,7 @@ async fn shared(cloud: &Cloud, user: &User) {
     let listed = user.get("/api/shares").await;
     assert_eq!(listed.json()["shares"][0]["taskId"], task.as_str(), "{listed:?}");
     let read = async || {
-        tests::user::http()
+        system_testing::user::http()
             .get(&link)
             .send()
             .await
@@ -279,7 +279,7 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
 async fn what_the_gateway_says_itself_has_the_form_of_our_errors() {
     let cloud = Cloud::start(&["acme"]).await;
     let weather = cloud.stacks["platform"].output("WeatherAgentUrl");
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let (agent, path) = weather.rsplit_once('/').unwrap();
     let long = "x".repeat(10_000_001);
     for (url, body, status, error) in [
@@ -307,7 +307,7 @@ async fn what_the_gateway_says_itself_has_the_form_of_our_errors() {
 #[tokio::test(flavor = "multi_thread")]
 async fn documents_before_the_path_are_those_below_it() {
     let cloud = Cloud::start(&["acme"]).await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     for (base, path, document) in [
         ("platform", "/idp/acme".to_owned(), "oauth-authorization-server"),
         ("platform", "/idp/acme".to_owned(), "openid-configuration"),
@@ -356,7 +356,7 @@ async fn an_agent_whose_path_is_changed_is_at_the_new_one_and_no_longer_at_the_o
     assert!(after.ends_with(new) && after != before, "{after}");
     let card = |url: &str| {
         let card = format!("{url}/.well-known/agent-card.json");
-        tests::user::http().get(card).send()
+        system_testing::user::http().get(card).send()
     };
     assert_eq!(card(&before).await.unwrap().status(), 404);
     let answer = card(&after).await.unwrap();
@@ -498,7 +498,7 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
     let mut browser = Browser::default();
     let login = json!({ "username": "ada", "password": PASSWORD });
     let start = format!("{base}/signin?return=accounts");
-    let page = tests::oauth::agree(&mut browser, &start, &login).await;
+    let page = system_testing::oauth::agree(&mut browser, &start, &login).await;
     assert_eq!(
         page.url.as_str(),
         format!("{base}/accounts"),

@@ -11,8 +11,8 @@ use domain::{
 };
 use serde_json::Value;
 use store::{Created, NewRecord};
-use tests::cloud::Cloud;
-use tests::runtime_api::{Function, Reply, Spec, program};
+use system_testing::cloud::Cloud;
+use system_testing::runtime_api::{Function, Reply, Spec, program};
 
 /// What an event is answered with: an HTTP status, the messages of a batch that come again, or a report.
 #[derive(Debug, PartialEq, Eq)]
@@ -241,7 +241,7 @@ fn job() -> Job {
 }
 
 fn files(function: &str) -> BTreeSet<String> {
-    let folder = tests::folder().join("../events").join(function);
+    let folder = system_testing::folder().join("../events").join(function);
     std::fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -250,14 +250,14 @@ fn files(function: &str) -> BTreeSet<String> {
 }
 
 fn read(function: &str, event: &str) -> Value {
-    let path = tests::folder().join(format!("../events/{function}/{event}.json"));
+    let path = system_testing::folder().join(format!("../events/{function}/{event}.json"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 #[test]
 fn each_function_has_good_bad_unauthorized_and_queue_events_and_each_is_used() {
-    let folder = tests::folder().join("../events");
+    let folder = system_testing::folder().join("../events");
     let mut there: BTreeSet<String> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

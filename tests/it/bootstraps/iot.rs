@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use auth::Sealer;
 use domain::{ExposeSecret as _, SystemEntropy};
 use serde_json::{Value, json};
-use tests::binary::free_port;
-use tests::policy::{Policy, Request};
-use tests::runtime_api::{Function, Reply, Spec, program};
-use tests::template::{Stack, Template};
+use system_testing::binary::free_port;
+use system_testing::policy::{Policy, Request};
+use system_testing::runtime_api::{Function, Reply, Spec, program};
+use system_testing::template::{Stack, Template};
 use wiremock::matchers::{any, header_exists, method};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -116,7 +116,7 @@ fn stack(agent: &str) -> Stack {
 }
 
 fn read(event: &str) -> Value {
-    let path = tests::folder().join(format!("../events/mqtt_bridge/{event}.json"));
+    let path = system_testing::folder().join(format!("../events/mqtt_bridge/{event}.json"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -320,7 +320,7 @@ struct CargoLambda {
 impl CargoLambda {
     /// Starts both.
     async fn start(world: &World) -> Self {
-        let tool = tests::folder().join(".tools/aws/bin/cargo-lambda");
+        let tool = system_testing::folder().join(".tools/aws/bin/cargo-lambda");
         assert!(tool.exists(), "no cargo-lambda: `tests/run tools` installs it");
         let port = free_port().to_string();
         let log = |name: &str| File::create(world.logs.path().join(name)).unwrap();
@@ -334,7 +334,7 @@ impl CargoLambda {
                 "127.0.0.1",
             ])
             .args(["--invoke-port", &port])
-            .current_dir(tests::folder().join(".."))
+            .current_dir(system_testing::folder().join(".."))
             .stdin(Stdio::null())
             .stdout(log("apis.out"))
             .stderr(log("apis.err"))
@@ -384,7 +384,7 @@ impl CargoLambda {
                 "json",
                 "--data-file",
             ])
-            .arg(tests::folder().join(format!("../events/mqtt_bridge/{event}.json")));
+            .arg(system_testing::folder().join(format!("../events/mqtt_bridge/{event}.json")));
         let ended = tokio::task::spawn_blocking(move || command.output())
             .await
             .unwrap()
@@ -452,7 +452,7 @@ async fn cargo_lambda_invoke_hands_over_the_same_events() {
 /// Rules write their events themselves: what the samples have, the rule selects.
 #[test]
 fn the_rule_selects_what_the_events_hold_and_each_event_is_used() {
-    let folder = tests::folder().join("../events/mqtt_bridge");
+    let folder = system_testing::folder().join("../events/mqtt_bridge");
     let there: BTreeSet<String> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::runtime_api::{Reply, Sandbox, Spec, program};
+use system_testing::runtime_api::{Reply, Sandbox, Spec, program};
 
 pub(super) fn spec(answers: &str) -> Spec {
     Spec {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
-use tests::User;
+use system_testing::User;
 
 use super::deploy_page::Operator;
 use super::deployed::link;
@@ -18,14 +18,14 @@ fn before(path: &str) -> Option<String> {
     let git = |words: &[&str]| {
         let told = Command::new("git")
             .args(words)
-            .current_dir(tests::folder().join(".."))
+            .current_dir(system_testing::folder().join(".."))
             .output()
             .ok()?;
         let text = String::from_utf8(told.stdout).ok()?;
         told.status.success().then_some(text)
     };
     let commits = git(&["log", "-2", "--format=%H", "--", path])?;
-    let now = std::fs::read_to_string(tests::folder().join("..").join(path)).unwrap();
+    let now = std::fs::read_to_string(system_testing::folder().join("..").join(path)).unwrap();
     // One that is not committed yet was committed last time.
     commits
         .lines()
@@ -79,7 +79,7 @@ async fn orders(operator: &Operator, user: &User) -> bool {
 
 async fn status(url: &str) -> u16 {
     let card = format!("{url}/.well-known/agent-card.json");
-    tests::user::http()
+    system_testing::user::http()
         .get(card)
         .send()
         .await
@@ -177,7 +177,8 @@ async fn a_deployment_is_upgraded_rotated_moved_and_removed_by_its_commands_alon
     assert!(operator.cloud.is_bare());
     let secrets = operator.cloud.gate.secrets.lock().unwrap().clone();
     assert_eq!(secrets.len(), 0, "no secret is left");
-    let tables = tests::dynamodb::call(&operator.cloud.gate.database, "ListTables", &json!({})).await;
+    let tables =
+        system_testing::dynamodb::call(&operator.cloud.gate.database, "ListTables", &json!({})).await;
     let names = tables["TableNames"].as_array().unwrap().iter();
     let left: Vec<&str> = names
         .filter_map(|name| name.as_str()?.strip_prefix("switchyard-prod-"))

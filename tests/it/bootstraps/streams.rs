@@ -7,8 +7,8 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use serde_json::{Value, json};
-use tests::cloud::Cloud;
-use tests::runtime_api::{Function, Reply, Spec, Streamed, program};
+use system_testing::cloud::Cloud;
+use system_testing::runtime_api::{Function, Reply, Spec, Streamed, program};
 use tokio::sync::watch;
 
 const FUNCTION: &str = "platform/WeatherAgentFunction";
@@ -115,7 +115,7 @@ impl Held {
             real,
             open: opened,
             asked: asks,
-            http: tests::user::http(),
+            http: system_testing::user::http(),
         };
         let router = Router::new()
             .fallback(pass)
@@ -141,7 +141,7 @@ async fn pass(State(upstream): State<std::sync::Arc<Upstream>>, request: Request
 #[tokio::test(flavor = "multi_thread")]
 async fn a_card_says_the_address_that_the_gateway_serves_the_agent_at() {
     let cloud = Cloud::start(&["acme"]).await;
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let agents = [
         (FUNCTION, "AGENT_URL"),
         ("platform/ReportAgentFunction", "AGENT_URL"),

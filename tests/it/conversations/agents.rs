@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::routing::{get, post};
 use http::StatusCode;
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 use tokio::task::AbortHandle;
 
 /// What an agent is and says of itself.
@@ -168,7 +168,7 @@ impl Agent {
     pub(super) async fn start(local: &Local, kind: &str) -> Self {
         let agent = Self(Arc::new(Inner {
             kind: kind.to_owned(),
-            http: tests::user::http(),
+            http: system_testing::user::http(),
             tasks: Mutex::default(),
             server: Mutex::default(),
         }));

@@ -8,7 +8,7 @@ use domain::{Clock as _, ManualClock, Timestamp};
 use futures_util::future::join_all;
 use local::Data;
 use serde_json::Value;
-use tests::{Local, User};
+use system_testing::{Local, User};
 
 use super::agents::Agent;
 use super::play;
@@ -43,7 +43,8 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    let page = std::fs::read_to_string(tests::folder().join("../docs/retries.md")).expect("the page");
+    let page =
+        std::fs::read_to_string(system_testing::folder().join("../docs/retries.md")).expect("the page");
     let (_, table) = page
         .split_once("## An agent that misbehaves")
         .expect("the section");

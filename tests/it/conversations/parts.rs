@@ -6,8 +6,8 @@ use domain::{ManualClock, Timestamp};
 use local::Data;
 use reqwest::StatusCode;
 use serde_json::Value;
-use tests::Local;
-use tests::browser::Page;
+use system_testing::Local;
+use system_testing::browser::Page;
 use url::Url;
 
 use super::agents::Agent;

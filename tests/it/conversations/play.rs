@@ -9,9 +9,9 @@ use futures_util::{StreamExt as _, stream};
 use local::Data;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tests::binary::free_port;
-use tests::browser::{Browser, Page};
-use tests::{Local, User};
+use system_testing::binary::free_port;
+use system_testing::browser::{Browser, Page};
+use system_testing::{Local, User};
 use tokio::sync::{RwLock, RwLockReadGuard};
 use url::Url;
 

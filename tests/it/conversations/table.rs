@@ -55,7 +55,7 @@ struct Table {
 
 /// The conversations of one file.
 pub(super) fn read(file: &str) -> Vec<Conversation> {
-    let path = tests::folder().join(format!("data/conversations/{file}.toml"));
+    let path = system_testing::folder().join(format!("data/conversations/{file}.toml"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let table: Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
     table.conversation

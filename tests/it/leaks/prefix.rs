@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use domain::Tenant;
 use local::Data;
 use serde_json::Value;
-use tests::Local;
+use system_testing::Local;
 
 use super::{Run, search, walked};
 
@@ -133,7 +133,7 @@ async fn a_tenants_bare_name_is_in_nothing_that_is_kept_or_recognised() {
     let renamed = cookie.replace(PREFIX, NEXT);
     assert_ne!(renamed, cookie);
     for shown in [cookie, renamed] {
-        let http = tests::user::http();
+        let http = system_testing::user::http();
         let base = local
             .endpoint(&format!("/tenants/{NAME}/base"))
             .trim_end_matches('/');

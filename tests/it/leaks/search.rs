@@ -138,7 +138,9 @@ impl std::io::Write for Log {
 
 /// Every item of every table, as DynamoDB's API gives it. Only tests read tables whole.
 pub(super) async fn stored(dynamodb: &str) -> Vec<Value> {
-    let call = async |operation: &str, body: Value| ::tests::dynamodb::call(dynamodb, operation, &body).await;
+    let call = async |operation: &str, body: Value| {
+        ::system_testing::dynamodb::call(dynamodb, operation, &body).await
+    };
     let tables = call("ListTables", json!({})).await;
     let mut found = Vec::new();
     for table in tables["TableNames"].as_array().expect("tables") {

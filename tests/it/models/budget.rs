@@ -6,8 +6,8 @@ use domain::{Clock as _, SettingChange, Tenant};
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use store::DayUsage;
-use tests::models::{BOTH, Piece, Stop};
-use tests::{Local, User};
+use system_testing::models::{BOTH, Piece, Stop};
+use system_testing::{Local, User};
 
 use super::walk::limited;
 use super::*;

@@ -8,8 +8,8 @@ use domain::{AgentName, Clock as _, TaskId, Tenant};
 use local::{Meter, Options};
 use serde_json::{Value, json};
 use store::TaskKey;
-use tests::Local;
-use tests::models::{Asked, BOTH, Piece, Stop};
+use system_testing::Local;
+use system_testing::models::{Asked, BOTH, Piece, Stop};
 
 use super::walk::models;
 use super::*;
@@ -92,7 +92,9 @@ impl Counted {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {
             "message": { "messageId": message, "role": "ROLE_USER", "parts": [{ "text": PROMPT }] },
             "configuration": { "returnImmediately": true } } });
-        let call = tests::user::http().post(&self.host).bearer_auth(&self.token);
+        let call = system_testing::user::http()
+            .post(&self.host)
+            .bearer_auth(&self.token);
         let call = call
             .header("a2a-version", "1.0")
             .header("a2a-extensions", extension);

@@ -1,7 +1,7 @@
 //! Data beside words: a model that reads any language sends agents what they take, by the schemas that their cards publish.
 
 use serde_json::{Value, json};
-use tests::models::BOTH;
+use system_testing::models::BOTH;
 
 use super::walk::system;
 use super::*;

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tests::User;
-use tests::binary::{Up, free_port};
-use tests::models::{BOTH, Piece, Stop};
+use system_testing::User;
+use system_testing::binary::{Up, free_port};
+use system_testing::models::{BOTH, Piece, Stop};
 
 use super::walk::system;
 use super::*;
@@ -186,7 +186,7 @@ async fn the_ai_packages_own_parser_reads_words_as_they_come() {
     .await;
     let local = system(dialect, &server, false).await;
     let ran = tokio::process::Command::new("node")
-        .arg(tests::folder().join("js/check-chat.mjs"))
+        .arg(system_testing::folder().join("js/check-chat.mjs"))
         .args([local.endpoint("/tenants/acme/base"), PROMPT])
         .output()
         .await
@@ -212,7 +212,7 @@ async fn a_client_of_the_host_sees_words_in_its_stream_where_it_names_the_extens
     let local = system(dialect, &server, false).await;
     let host = local.endpoint("/tenants/acme/host_agent").to_owned();
     let token = local.system.token("acme", "ada", &host).unwrap();
-    let http = tests::user::http();
+    let http = system_testing::user::http();
     let card = http.get(format!(
         "{}/.well-known/agent-card.json",
         host.trim_end_matches('/')
@@ -334,7 +334,7 @@ async fn a_host_that_is_killed_as_it_speaks_speaks_anew_and_the_answer_is_there_
 /// The terminal shows the words as they come as well, and each once.
 async fn in_a_terminal(data: &std::path::Path) {
     use tokio::io::AsyncReadExt as _;
-    let mut chat = tokio::process::Command::new(tests::binary::path("switchyard"))
+    let mut chat = tokio::process::Command::new(system_testing::binary::path("switchyard"))
         .args(["chat", "--tenant", "acme", "--new", "--data"])
         .arg(data)
         .arg(PROMPT)

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use domain::TokenUsage;
 use llm::Tool;
 use serde_json::json;
-use tests::models::{BOTH, Piece, Stop, Trouble};
+use system_testing::models::{BOTH, Piece, Stop, Trouble};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::*;

@@ -25,7 +25,7 @@ impl LiteLlm {
             .local_addr()
             .unwrap()
             .port();
-        let own = tests::folder().join(".tools/models/bin");
+        let own = system_testing::folder().join(".tools/models/bin");
         let process = Command::new(own.join("litellm"))
             .args([
                 "--config",
@@ -35,7 +35,7 @@ impl LiteLlm {
                 "--port",
                 &port.to_string(),
             ])
-            .current_dir(tests::folder().join("python"))
+            .current_dir(system_testing::folder().join("python"))
             .env("LITELLM_TELEMETRY", "False")
             .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
             .stdout(Stdio::null())

@@ -9,9 +9,9 @@ use axum::response::{IntoResponse as _, Response};
 use local::{Live, Options};
 use sandbox::mcp::{Revisions, mcp};
 use serde_json::{Value, json};
-use tests::Local;
-use tests::browser::Browser;
-use tests::models::BOTH;
+use system_testing::Local;
+use system_testing::browser::Browser;
+use system_testing::models::BOTH;
 use tokio::net::TcpListener;
 use tower::ServiceExt as _;
 
@@ -32,7 +32,7 @@ async fn calendar(local: &Local) -> Scripted {
         "{}/types/calendar",
         local.endpoint("/registry").trim_end_matches('/')
     );
-    let declared = tests::user::http()
+    let declared = system_testing::user::http()
         .put(url)
         .bearer_auth(local.endpoint("/registry_token"))
         .json(&json!({"scope": "global", "private": true}))

@@ -6,8 +6,8 @@
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::User;
-use tests::models::{BOTH, Piece};
+use system_testing::User;
+use system_testing::models::{BOTH, Piece};
 
 use super::phoenix::{Phoenix, Strike};
 use super::*;

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use store_testing::Database;
-use tests::binary::{free_port, path};
+use system_testing::binary::{free_port, path};
 use url::Url;
 
 /// The operations that change something.
@@ -108,7 +108,7 @@ impl Phoenix {
         );
         let shared = Arc::new(Shared {
             database: database.url().clone(),
-            http: tests::user::http(),
+            http: system_testing::user::http(),
             process: Mutex::default(),
             command: Mutex::new(command),
             bedrock,

@@ -5,8 +5,8 @@ use host_agent::PlanApproval;
 use local::Options;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::models::BOTH;
-use tests::{Local, User};
+use system_testing::models::BOTH;
+use system_testing::{Local, User};
 
 use super::walk::models;
 use super::*;
@@ -65,7 +65,7 @@ impl Trip {
         self.user.task(id(task)).await
     }
 
-    async fn start_plan(&self, user: &User, task: &Value, plan: &Value) -> tests::Answer {
+    async fn start_plan(&self, user: &User, task: &Value, plan: &Value) -> system_testing::Answer {
         let path = format!("/api/tasks/{}/start", id(task));
         user.call(Method::POST, &path, Some(json!({ "plan": plan })))
             .await

@@ -8,7 +8,7 @@ use std::time::Instant;
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tests::models::{BOTH, Stop};
+use system_testing::models::{BOTH, Stop};
 
 use super::walk::system;
 use super::*;
@@ -76,7 +76,7 @@ impl Answers {
 }
 
 fn walks() -> Vec<Walk> {
-    let file = tests::folder().join("data/walks.toml");
+    let file = system_testing::folder().join("data/walks.toml");
     let text = std::fs::read_to_string(file).expect("the walks");
     toml::from_str::<Walks>(&text).expect("walks").walk
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use local::Models;
 use serde_json::{Value, json};
-use tests::models::{BOTH, Piece};
-use tests::{Answer as Answered, Local, User};
+use system_testing::models::{BOTH, Piece};
+use system_testing::{Answer as Answered, Local, User};
 
 use super::*;
 
@@ -120,7 +120,7 @@ async fn what_did_not_end_is_not_done() {
             panic!("no stream");
         };
         // All of the call has come, and not the word that it is all.
-        let end = pieces.len() - 1 - dialect.stop(tests::models::Stop::Called).len();
+        let end = pieces.len() - 1 - dialect.stop(system_testing::models::Stop::Called).len();
         pieces.truncate(end);
         pieces.push(Piece::End);
         let server =
@@ -152,7 +152,7 @@ async fn what_is_denied_or_refused_is_said_in_plain_words() {
         let refused = dialect.stream(
             [
                 dialect.text("That is private."),
-                dialect.stop(tests::models::Stop::Refused),
+                dialect.stop(system_testing::models::Stop::Refused),
             ]
             .concat(),
         );

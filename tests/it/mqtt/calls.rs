@@ -4,7 +4,7 @@ use axum::body::Body;
 use http::{Request, StatusCode};
 use local::Signer;
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 use tower::ServiceExt as _;
 
 use super::requester::new_task;

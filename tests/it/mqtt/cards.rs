@@ -82,7 +82,7 @@ fn worked(process: u32) -> Option<Duration> {
 /// Lists them by the command.
 fn listed(broker: &Broker, units: &[String]) -> Listed {
     let (begun, stalled_before) = (Instant::now(), stalled());
-    let mut command = Command::new(tests::binary::path("switchyard"));
+    let mut command = Command::new(system_testing::binary::path("switchyard"));
     command.args([
         "mqtt",
         "agents",

@@ -24,7 +24,7 @@ fn a_stream_goes_on_by_itself_when_the_bridge_is_killed_in_its_middle() {
 
 /// All of a short run's requests have their final task, once, whatever goes wrong.
 fn all_end(options: &[&str], troubles: &[&str]) {
-    let ended = Command::new(tests::binary::path("mqtt_chaos"))
+    let ended = Command::new(system_testing::binary::path("mqtt_chaos"))
         .args(["--seed", "1", "--requests", "12", "--short", "--limit", "120"])
         .args(options)
         .stdin(Stdio::null())

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use sandbox::mosquitto::Wanted;
-use tests::binary::{self, Up};
+use system_testing::binary::{self, Up};
 
 use super::world::Broker;
 
@@ -203,8 +203,8 @@ fn somebody_elses_agent_answers_a_chat(data: &std::path::Path) {
         .expect("a broker")
         .parse()
         .expect("an address");
-    let mut echo = Command::new(tests::python_of("mqtt"))
-        .arg(tests::folder().join("python/mqtt_responder.py"))
+    let mut echo = Command::new(system_testing::python_of("mqtt"))
+        .arg(system_testing::folder().join("python/mqtt_responder.py"))
         .args([broker.port().expect("a port").to_string().as_str(), ECHO])
         .env(
             "MQTT_PASSWORD",

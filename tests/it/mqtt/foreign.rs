@@ -27,8 +27,8 @@ async fn gets_the_weather(port: u16, password: Option<&str>) {
     let (port, password) = (port.to_string(), password.map(str::to_owned));
     // Its topics are all of one organisation and unit: the agent's.
     let asked = tokio::task::spawn_blocking(move || {
-        Command::new(tests::python_of("mqtt"))
-            .arg(tests::folder().join("python/mqtt_requester.py"))
+        Command::new(system_testing::python_of("mqtt"))
+            .arg(system_testing::folder().join("python/mqtt_requester.py"))
             .args([&port, "switchyard/platform/weather", "Weather in Oslo tomorrow?"])
             .args(password)
             .output()

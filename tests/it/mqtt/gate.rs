@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tests::packets::{PUBACK, PUBLISH, body, kind, number, publish_id, topic, whole};
+use system_testing::packets::{PUBACK, PUBLISH, body, kind, number, publish_id, topic, whole};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};

@@ -232,7 +232,7 @@ async fn what_is_on_the_broker_is_registered_by_its_rule_and_unhealthy_once_it_i
     let card_url = agent["cardUrl"].as_str().expect("a card's URL").to_owned();
     assert!(card_url.ends_with("/mqtt/cards/acme/lab/echo"), "{agent:#}");
     // The card is for the registry alone.
-    let refused = tests::user::http()
+    let refused = system_testing::user::http()
         .get(&card_url)
         .send()
         .await

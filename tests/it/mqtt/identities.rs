@@ -10,8 +10,8 @@ use local::{BrokerAccess, MqttBroker, Options, OwnBroker};
 use mqtt::{PublishError, Published, Publisher as _, Session, SessionState};
 use sandbox::mosquitto::{Mosquitto, Wanted};
 use serde_json::{Value, json};
+use system_testing::Local;
 use tempfile::TempDir;
-use tests::Local;
 
 use super::world::{self, Heard, Told};
 
@@ -100,7 +100,7 @@ async fn open(
 
 /// What the bridge reads from Secrets Manager.
 async fn passwords(local: &Local) -> Value {
-    let asked = tests::user::http()
+    let asked = system_testing::user::http()
         .post(local.endpoint("/secrets_manager"))
         .header("x-amz-target", "secretsmanager.GetSecretValue")
         .body(json!({ "SecretId": "switchyard/mqtt-passwords" }).to_string())
@@ -279,7 +279,7 @@ async fn a_tenant_that_comes_gets_credentials_and_one_that_goes_leaves_nothing()
             "{}/admin{path}",
             world.local.endpoint("/gateway").trim_end_matches('/')
         );
-        let asked = tests::user::http()
+        let asked = system_testing::user::http()
             .request(method, url)
             .bearer_auth(world.local.endpoint("/admin_token"));
         let asked = match body {

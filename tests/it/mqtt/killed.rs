@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use a2a::mqtt::{Properties, Publication};
 use mqtt::{Publisher as _, Session};
 use serde_json::{Value, json};
-use tests::User;
-use tests::binary::{Up, free_port};
+use system_testing::User;
+use system_testing::binary::{Up, free_port};
 
 use super::world::{Broker, Told};
 
@@ -189,7 +189,7 @@ async fn a_host_that_is_killed_while_it_waits_for_an_agent_on_a_broker_goes_on()
         .to_owned();
     let begun = Instant::now();
     loop {
-        let known = tests::user::http()
+        let known = system_testing::user::http()
             .get(&registry)
             .bearer_auth(&token)
             .send()

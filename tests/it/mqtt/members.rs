@@ -10,7 +10,7 @@ use axum::http::Method;
 use local::{MqttBroker, Options};
 use mqtt::Publisher as _;
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 
 use super::registered::registry;
 use super::world::Broker;
@@ -28,8 +28,8 @@ impl Members {
         let did: Arc<Mutex<Vec<Value>>> = Arc::default();
         let start = |(at, name): (usize, &&str)| {
             let neighbour = NAMES[(at + 1) % NAMES.len()];
-            let mut process = Command::new(tests::python_of("mqtt"))
-                .arg(tests::folder().join("python/mqtt_member.py"))
+            let mut process = Command::new(system_testing::python_of("mqtt"))
+                .arg(system_testing::folder().join("python/mqtt_member.py"))
                 .args([&broker.running.port().to_string(), &format!("acme/lab/{name}")])
                 .args(["stories", neighbour])
                 .stdout(Stdio::piped())

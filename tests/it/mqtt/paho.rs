@@ -22,8 +22,8 @@ struct Paho {
 impl Paho {
     fn start(world: &Closed) -> Self {
         let password = world.passwords[GUEST].as_str().expect("a guest").to_owned();
-        let mut process = Command::new(tests::python_of("mqtt"))
-            .arg(tests::folder().join("python/mqtt_paho.py"))
+        let mut process = Command::new(system_testing::python_of("mqtt"))
+            .arg(system_testing::folder().join("python/mqtt_paho.py"))
             .args([&world.port().to_string(), GUEST, &password])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -11,7 +11,7 @@ use mqtt::{Published, Publisher as _};
 use mqtt_bridge::{ATTEMPT, AgentPlace, Bridge, BridgeParts, Connection, PATIENCE};
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 use tokio::sync::watch;
 use url::Url;
 

@@ -1,7 +1,7 @@
 //! What the registry knows of agents on the broker.
 
 use serde_json::{Value, json};
-use tests::Local;
+use system_testing::Local;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -18,7 +18,7 @@ pub(super) async fn registry_at(endpoints: &Value, method: &str, path: &str, bod
     let base = endpoints["registry"].as_str().expect("a URL");
     let token = endpoints["registry_token"].as_str().expect("a token");
     let method = method.parse().expect("a method");
-    let mut request = tests::user::http()
+    let mut request = system_testing::user::http()
         .request(method, format!("{}{path}", base.trim_end_matches('/')))
         .bearer_auth(token);
     if let Some(body) = body {
@@ -48,7 +48,9 @@ pub(super) async fn only_over_mqtt(
 ) -> MockServer {
     let OnBroker { address, url, tenant } = agent;
     let place = format!("{}/.well-known/agent-card.json", url.trim_end_matches('/'));
-    let asked = tests::user::http().get(place).header("a2a-version", "1.0");
+    let asked = system_testing::user::http()
+        .get(place)
+        .header("a2a-version", "1.0");
     let mut card: Value = asked.send().await.expect("a card").json().await.expect("JSON");
     card["supportedInterfaces"] = json!([
         { "url": format!("{broker}/$a2a/v1/request/{address}"), "protocolBinding": "MQTTv5+JSONRPCv2", "protocolVersion": "1.0" },

@@ -24,8 +24,8 @@ impl Echo {
         let (_session, mut told) = broker
             .open("test/echo/watcher", vec![format!("$a2a/v1/discovery/{address}")])
             .await;
-        let mut process = Command::new(tests::python_of("mqtt"))
-            .arg(tests::folder().join("python/mqtt_responder.py"))
+        let mut process = Command::new(system_testing::python_of("mqtt"))
+            .arg(system_testing::folder().join("python/mqtt_responder.py"))
             .args([&broker.running.port().to_string(), address, &seconds.to_string()])
             .stdout(Stdio::piped())
             .spawn()

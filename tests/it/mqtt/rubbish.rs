@@ -220,7 +220,7 @@ async fn cards_that_are_none_of_their_agents_are_not_listed_and_change_nothing()
         ("good", 200),
         ("last", 200),
     ] {
-        let asked = tests::user::http().get(format!("{bridge}/cards/acme/lab/{agent}"));
+        let asked = system_testing::user::http().get(format!("{bridge}/cards/acme/lab/{agent}"));
         let answer = asked.bearer_auth(&token).send().await.expect("an answer");
         assert_eq!(answer.status(), wanted, "{agent}");
         let told: Value = answer.json().await.expect("JSON");

@@ -94,7 +94,7 @@ impl Target {
     async fn over_http(&self, world: &World, token: Option<&str>, (method, params): (&str, Value)) -> i64 {
         let url = world.local.endpoint(self.place).to_owned();
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let mut request = tests::user::http()
+        let mut request = system_testing::user::http()
             .post(url)
             .header("a2a-version", "1.0")
             .json(&body);

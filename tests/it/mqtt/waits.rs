@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tests::User;
-use tests::binary::{Up, free_port};
+use system_testing::User;
+use system_testing::binary::{Up, free_port};
 
 use super::gate::{Gate, Held, Way};
 use super::registered::{OnBroker, only_over_mqtt};

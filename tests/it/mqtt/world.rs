@@ -9,8 +9,8 @@ use a2a::mqtt::{Publication, Topic, TopicPrefix};
 use local::{MqttBroker, Options};
 use mqtt::{Inbox, Received, Session, SessionState, Taking};
 use sandbox::mosquitto::{self, Mosquitto, Wanted};
+use system_testing::Local;
 use tempfile::TempDir;
-use tests::Local;
 use tokio::sync::mpsc;
 
 /// A broker in a folder of its own.
@@ -40,7 +40,7 @@ impl Inbox for Heard {
 
 /// The Mosquitto of the tests.
 pub(super) fn program() -> PathBuf {
-    let own = tests::folder().join(".tools/bin/mosquitto");
+    let own = system_testing::folder().join(".tools/bin/mosquitto");
     if own.exists() { own } else { mosquitto::program() }
 }
 

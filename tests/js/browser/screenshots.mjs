@@ -1,4 +1,4 @@
-// Pictures of the page in its states, for people to look at: `cargo run -p tests --bin screenshots -- FOLDER` runs it. Each is at
+// Pictures of the page in its states, for people to look at: `cargo run -p system_testing --bin screenshots -- FOLDER` runs it. Each is at
 // most 150 KB; the README shows some of them.
 
 import assert from 'node:assert/strict';

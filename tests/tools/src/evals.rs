@@ -243,7 +243,7 @@ impl std::fmt::Display for Figures {
 }
 
 fn data() -> PathBuf {
-    tests::folder().join("data/routing")
+    system_testing::folder().join("data/routing")
 }
 
 fn rows(text: &str) -> Vec<Row> {

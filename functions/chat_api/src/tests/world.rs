@@ -28,7 +28,9 @@ use store_testing::Database;
 use tower::ServiceExt;
 use url::Url;
 
-use crate::{ChatSettings, State, router};
+use crate::ChatSettings;
+use crate::State;
+use crate::router;
 
 /// Everything that one test needs.
 pub(super) struct World {

@@ -5,8 +5,9 @@ use idp::People;
 use store::audit::Action;
 
 use super::{Control, Site, told};
-use crate::secrets::{SignIn, Stored, Vault};
-use crate::{ChangeError, StartError, identity};
+use crate::data::secrets::{SignIn, Stored, Vault};
+use crate::error::{ChangeError, StartError};
+use crate::functions::identity;
 
 impl Control {
     /// Adds a user to a tenant; the password.

@@ -10,9 +10,12 @@ use store::audit::Action;
 use tokio::task::JoinSet;
 
 use super::{Control, told};
-use crate::current::Current;
-use crate::registration::Registrar;
-use crate::{ChangeError, Endpoints, StartError, identity, mqtt};
+use crate::control::registration::Registrar;
+use crate::data::current::Current;
+use crate::data::endpoints::Endpoints;
+use crate::error::{ChangeError, StartError};
+use crate::functions::identity;
+use crate::mqtt;
 
 impl Control {
     /// Adds a tenant, with everything that the others have.

@@ -7,51 +7,58 @@ use std::fmt::Write as _;
 use a2a::mqtt::{AgentAddress, InvalidAddress, PoolAddress, Recipient, TopicPrefix};
 use domain::SecretString;
 
-use crate::Endpoints;
-use crate::secrets::Secrets;
+use crate::data::endpoints::Endpoints;
+use crate::data::secrets::Secrets;
 
 /// The organisation that this system's agents belong to.
-pub(crate) const ORG: &str = "switchyard";
+pub const ORG: &str = "switchyard";
 /// The unit of agents that serve every tenant.
-pub(crate) const PLATFORM: &str = "platform";
+pub const PLATFORM: &str = "platform";
 /// The name of the client that looks for agents, for a bridge.
 pub(crate) const DISCOVERY: &str = "discovery";
 /// The name of the client that lists agents, for people at a terminal.
-pub(crate) const WATCHER: &str = "watcher";
+pub const WATCHER: &str = "watcher";
 /// The name of the client that asks agents and tries brokers, for people at a terminal.
-pub(crate) const OPERATOR: &str = "operator";
+pub const OPERATOR: &str = "operator";
 /// The clients of the system that are no agents.
 pub(crate) const CLIENTS: [&str; 3] = [DISCOVERY, WATCHER, OPERATOR];
 /// The unit in which `switchyard mqtt check` tries things.
-pub(crate) const CHECK: &str = "check";
+pub const CHECK: &str = "check";
 
 /// A client of the broker: its address is its user name and its client id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Client {
-    pub(crate) address: AgentAddress,
-    pub(crate) reads: Vec<String>,
-    pub(crate) writes: Vec<String>,
+pub struct Client {
+    /// Who it is.
+    pub address: AgentAddress,
+    /// The filters of topics that it may subscribe to.
+    pub reads: Vec<String>,
+    /// Those that it may publish to.
+    pub writes: Vec<String>,
 }
 
 /// Whether this can be the address of a client from outside: it is of another organisation, or of the platform's unit and none of the
 /// system's own.
-pub(crate) fn is_outside<'n>(client: &AgentAddress, agents: impl IntoIterator<Item = &'n str>) -> bool {
+pub fn is_outside<'n>(client: &AgentAddress, agents: impl IntoIterator<Item = &'n str>) -> bool {
     let is_own = |name: &str| CLIENTS.contains(&name) || agents.into_iter().any(|agent| agent == name);
     client.org() != ORG || client.unit() == PLATFORM && !is_own(client.agent())
 }
 
 /// What is known of everybody's topics.
-pub(crate) struct Rules<'a> {
-    pub(crate) prefix: &'a TopicPrefix,
+pub struct Rules<'a> {
+    /// What topics begin with.
+    pub prefix: &'a TopicPrefix,
     /// Organisations beside the system's own.
-    pub(crate) orgs: &'a [String],
+    pub orgs: &'a [String],
     /// Clients of those organisations that sign in at this broker; and some of the platform's own unit, which only ask.
-    pub(crate) guests: &'a [AgentAddress],
+    pub guests: &'a [AgentAddress],
 }
 
 impl Rules<'_> {
     /// Every client of this system, and its guests.
-    pub(crate) fn clients(&self, endpoints: &Endpoints) -> Result<Vec<Client>, InvalidAddress> {
+    ///
+    /// # Errors
+    /// Where a name makes no address.
+    pub fn clients(&self, endpoints: &Endpoints) -> Result<Vec<Client>, InvalidAddress> {
         let mut clients = Vec::new();
         for name in endpoints.agents.keys() {
             clients.push(self.agent(PLATFORM, name.as_str())?);
@@ -196,7 +203,7 @@ impl Rules<'_> {
 }
 
 /// The passwords of these clients, as far as they have one, by their addresses.
-pub(crate) fn passwords(secrets: &Secrets) -> BTreeMap<String, SecretString> {
+pub fn passwords(secrets: &Secrets) -> BTreeMap<String, SecretString> {
     // A guest's name is its whole address; a name of ours is one of the platform's unit.
     let platform = secrets.mqtt.iter().map(|(name, password)| {
         let address = match name.contains('/') {
@@ -214,7 +221,7 @@ pub(crate) fn passwords(secrets: &Secrets) -> BTreeMap<String, SecretString> {
 }
 
 /// The ACL file of a Mosquitto whose users these clients are.
-pub(crate) fn mosquitto(clients: &[Client]) -> String {
+pub fn mosquitto(clients: &[Client]) -> String {
     let mut acl = String::new();
     for client in clients {
         // Writing to a text does not fail.

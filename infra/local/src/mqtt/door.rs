@@ -11,9 +11,9 @@ use mqtt_bridge::ImportRule;
 use sandbox::mosquitto::Mosquitto;
 
 use super::access::{self, ORG, PLATFORM, Rules};
-use crate::StartError;
-use crate::current::Current;
-use crate::secrets::Secrets;
+use crate::data::current::Current;
+use crate::data::secrets::Secrets;
+use crate::error::StartError;
 
 /// How long it may take to clear away what is left of an agent.
 const FAREWELL: Duration = Duration::from_secs(5);

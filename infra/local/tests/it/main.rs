@@ -1,5 +1,4 @@
-//! The local system: started in-process, and through its command line.
-
+//! The local system, started in-process.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -7,14 +6,6 @@
     reason = "the helpers of tests fail the test, as the tests themselves do"
 )]
 
-mod binary;
-mod commands;
-mod deliveries;
 mod hosts;
 mod http;
-mod mcp;
-mod pipes;
-mod sam_env;
 mod system;
-mod tenants;
-mod up;

@@ -21,7 +21,7 @@ use http::Request;
 use local::Data;
 use serde_json::{Value, json};
 use store::Calls;
-use tests::Local;
+use system_testing::Local;
 use tower::ServiceExt;
 
 /// Requests per second, p50 and p99 of send, get and webhook, and DynamoDB calls per operation.
@@ -113,7 +113,7 @@ async fn main() {
         .to_owned();
     let gateway = local.endpoint("/gateway").trim_end_matches('/').to_owned();
     let token = local.system.token("acme", "bench", &host).expect("a token");
-    let http = tests::user::http();
+    let http = system_testing::user::http();
 
     // One operation at a time in this task, so that exactly its own calls are counted.
     let router = local.system.router();

@@ -1,5 +1,5 @@
 //! Computes `docs/cost.md`: what an orchestration costs on AWS, from what it uses. The walks run through the deployed system
-//! (`tests::cloud`), where each function's requests to AWS, DynamoDB's capacity units and milliseconds are counted; list
+//! (`system_testing::cloud`), where each function's requests to AWS, DynamoDB's capacity units and milliseconds are counted; list
 //! prices do the rest.
 //!
 //! ```sh
@@ -12,10 +12,10 @@ use std::time::Duration;
 use domain::Entropy as _;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::User;
-use tests::cloud::{Cloud, Write};
-use tests::dynamodb;
-use tests::template::Template;
+use system_testing::User;
+use system_testing::cloud::{Cloud, Write};
+use system_testing::dynamodb;
+use system_testing::template::Template;
 
 /// List prices in dollars, us-east-1, without free tiers and volume discounts. Looked up in November 2026 in what others
 /// wrote of AWS's price lists since November 2024, when DynamoDB's on-demand prices were halved; not on AWS's own pages.
@@ -77,7 +77,7 @@ impl std::ops::AddAssign<&Counted> for Counted {
 
 /// Which builds ran: milliseconds of debug builds are several times too many.
 fn programs() -> String {
-    let release = tests::runtime_api::program("registry").ends_with("bootstrap");
+    let release = system_testing::runtime_api::program("registry").ends_with("bootstrap");
     let functions = if release {
         "release builds"
     } else {
@@ -269,7 +269,7 @@ async fn with_files(cloud: &Cloud, user: &User, (files, bytes): (usize, usize)) 
 /// Every write so far, in order, with who made it.
 fn writes(cloud: &Cloud) -> Vec<(String, Write)> {
     let usage = cloud.gate.usage.lock().expect("no panic under the lock").clone();
-    let of = |(caller, used): (String, tests::cloud::Usage)| {
+    let of = |(caller, used): (String, system_testing::cloud::Usage)| {
         let writes = used.writes.into_iter();
         writes.map(move |write| (caller.clone(), write))
     };

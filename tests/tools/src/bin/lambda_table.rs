@@ -12,8 +12,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tests::cloud::Cloud;
-use tests::runtime_api::{Reply, Sandbox, Spec, program};
+use system_testing::cloud::Cloud;
+use system_testing::runtime_api::{Reply, Sandbox, Spec, program};
 
 /// How many sandboxes are started of each function, each right after one of the empty function, so that a slow moment of the
 /// machine is both's; the one in the middle counts.
@@ -132,7 +132,7 @@ async fn main() {
 }
 
 fn read(function: &str, event: &str) -> Value {
-    let path = tests::folder().join(format!("../events/{function}/{event}.json"));
+    let path = system_testing::folder().join(format!("../events/{function}/{event}.json"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).expect("JSON")
 }

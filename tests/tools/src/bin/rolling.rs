@@ -13,8 +13,8 @@ use std::process::Command;
 
 use clap::Parser;
 use serde_json::Value;
-use tests::cloud::{Cloud, PASSWORD};
-use tests::{User, runtime_api};
+use system_testing::cloud::{Cloud, PASSWORD};
+use system_testing::{User, runtime_api};
 use url::Url;
 
 #[derive(Parser)]

@@ -9,8 +9,8 @@ use clap::Args;
 use domain::SecretString;
 use local::{Data, Models, Options, System};
 use serde_json::{Value, json};
-use tests::User;
-use tests::models::{Dialect, ModelServer, Piece, Reply, Stop};
+use system_testing::User;
+use system_testing::models::{Dialect, ModelServer, Piece, Reply, Stop};
 use tools::figures::{Times, millis};
 use tools::load::many;
 
@@ -147,7 +147,7 @@ impl SlowModels {
 
     /// Acknowledgements of plain sends, and first words in the chat.
     async fn timed(&self, server: &ModelServer, asking: &Asking, at_once: usize) -> (Times, Times) {
-        let http = tests::user::http();
+        let http = system_testing::user::http();
         let acknowledged = many(self.prompts, at_once, |number| {
             let body = super::send_body(number, PROMPT);
             let sent = http.post(&asking.host).bearer_auth(&asking.token);

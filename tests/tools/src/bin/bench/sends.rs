@@ -3,7 +3,7 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use tests::binary::{Up, free_port};
+use system_testing::binary::{Up, free_port};
 use tools::load::{Slice, many, median};
 
 /// How many sends of one system are one measurement.
@@ -44,7 +44,7 @@ impl Filled {
         let filled = Self {
             system,
             agent,
-            http: tests::user::http(),
+            http: system_testing::user::http(),
             slices: Vec::new(),
         };
         many(tasks, at_once, |_| filled.send()).await;

@@ -240,13 +240,13 @@ async fn main() {
         .args(["--port", "0", "--data"])
         .arg(folder.path().join("ours"));
     let mut servers = vec![Measured::start("switchyard, SQLite file", command)];
-    let built = tests::folder().join("peers/rust_sdk_agent/target/release/rust_sdk_agent");
+    let built = system_testing::folder().join("peers/rust_sdk_agent/target/release/rust_sdk_agent");
     let rust = arguments.rust_sdk.unwrap_or(built);
     servers.push(Measured::start("a2a-server-lf, memory", Command::new(rust)));
     if !arguments.no_python {
-        let mut command = Command::new(tests::python());
+        let mut command = Command::new(system_testing::python());
         command
-            .arg(tests::folder().join("python/bench_agent.py"))
+            .arg(system_testing::folder().join("python/bench_agent.py"))
             .arg(folder.path().join("python.sqlite"));
         servers.push(Measured::start("a2a-sdk (Python), SQLite file", command));
     }

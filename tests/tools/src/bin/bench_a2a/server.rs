@@ -33,7 +33,7 @@ impl Server {
             name,
             process,
             url: said["url"].as_str().expect("a URL").to_owned(),
-            http: tests::user::http(),
+            http: system_testing::user::http(),
         }
     }
 

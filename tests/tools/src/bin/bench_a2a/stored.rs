@@ -111,7 +111,7 @@ impl Stored {
             command.args(["--port", "0", "--dynamodb", database]);
             command
         });
-        let built = tests::folder().join("peers/turul_agent/target/release/turul_agent");
+        let built = system_testing::folder().join("peers/turul_agent/target/release/turul_agent");
         let turul = Contender::start("turul-a2a", |database| {
             let mut command = Command::new(self.turul.unwrap_or(built));
             command.arg(database);

@@ -83,7 +83,7 @@ impl Customer {
         Self {
             accesses,
             webhook: format!("{}{}", proxy.url.as_str().trim_end_matches('/'), CUSTOMER),
-            http: tests::user::http(),
+            http: system_testing::user::http(),
             heard,
             complaints,
             acknowledged: AtomicUsize::new(0),

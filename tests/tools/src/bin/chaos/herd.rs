@@ -94,7 +94,7 @@ impl Herd {
         let number = self.lives.fetch_add(1, Ordering::SeqCst);
         let life = self.plan.life(number);
         let began = Instant::now();
-        let port = tests::binary::free_port();
+        let port = system_testing::binary::free_port();
         // The first is called while it makes itself known.
         let founds = {
             let mut upstreams = self.upstreams.lock().expect("no panic under the lock");

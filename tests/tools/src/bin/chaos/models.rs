@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use clap::ValueEnum;
-use tests::models::{Dialect, ModelServer};
+use system_testing::models::{Dialect, ModelServer};
 
 use crate::check::{self, Faults};
 use crate::customer::{NUMBERED, prompt_number};

@@ -69,7 +69,7 @@ impl Proxy {
             healed: AtomicBool::new(true),
             calls: Default::default(),
             turn: AtomicU64::new(0),
-            http: tests::user::http(),
+            http: system_testing::user::http(),
             tally,
             customer,
             notices: Mutex::new(Some(notices)),

@@ -77,7 +77,7 @@ async fn query(system: &System, partition: &str) -> Vec<Value> {
         "KeyConditionExpression": "pk = :pk",
         "ExpressionAttributeValues": { ":pk": { "S": partition } },
     });
-    let found = tests::dynamodb::call(system.endpoints().database().as_str(), "Query", &body).await;
+    let found = system_testing::dynamodb::call(system.endpoints().database().as_str(), "Query", &body).await;
     found["Items"]
         .as_array()
         .cloned()

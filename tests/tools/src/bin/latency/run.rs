@@ -8,7 +8,7 @@ use domain::{AgentName, Clock as _, EventKind, SystemClock, TaskId, TaskState, T
 use local::{Meter, Metered, System};
 use serde_json::{Value, json};
 use store::TaskKey;
-use tests::User;
+use system_testing::User;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -118,7 +118,7 @@ impl<'a> Ground<'a> {
             receivers,
             starts,
             meter,
-            http: tests::user::http(),
+            http: system_testing::user::http(),
             host: plain(&own.host_agent),
             base: plain(&own.base),
             owner: owner.as_str().to_owned(),

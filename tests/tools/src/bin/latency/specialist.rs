@@ -40,7 +40,7 @@ impl Specialist {
         let base = endpoints.tenants.get(&tenant).expect("the tenant").base.as_str();
         let specialist = Self(Arc::new(Inner {
             webhook: format!("{}/api/webhook/tasks", base.trim_end_matches('/')),
-            http: tests::user::http(),
+            http: system_testing::user::http(),
             reported: Mutex::default(),
         }));
         let worker = specialist.clone();

@@ -109,7 +109,7 @@ async fn measured(
     sends: u64,
 ) -> Measured {
     let next = Arc::new(AtomicU64::default());
-    let client = tests::user::http();
+    let client = system_testing::user::http();
     let mut lanes = JoinSet::new();
     for _ in 0..at_once {
         let (requester, counter) = (Arc::clone(requester), Arc::clone(counter));

@@ -195,7 +195,7 @@ pub(crate) async fn start(planned: Vec<Planned>, ground: &Ground<'_>) -> Vec<Hos
             url,
             issuer,
             key: one.key,
-            http: tests::user::http(),
+            http: system_testing::user::http(),
         });
     }
     let agents_door = Arc::clone(&ground.agents_door);

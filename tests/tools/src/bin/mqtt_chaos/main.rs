@@ -378,7 +378,7 @@ fn rest(seed: u64, n: usize) -> Duration {
 }
 
 fn start(folder: &tempfile::TempDir, port: u16, wanted: &Wanted) -> Mosquitto {
-    let own = tests::folder().join(".tools/bin/mosquitto");
+    let own = system_testing::folder().join(".tools/bin/mosquitto");
     let program: PathBuf = if own.exists() { own } else { mosquitto::program() };
     let started = Mosquitto::start(&program, folder.path(), port, wanted);
     started.unwrap_or_else(|error| panic!("no Mosquitto ({error}): `tests/run tools` installs it"))

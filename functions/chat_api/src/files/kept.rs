@@ -1,0 +1,188 @@
+//! Files that are kept: they come back into a message that only names them, and go to their owner as attachments alone.
+
+use std::sync::Arc;
+
+use axum::extract::{RawPathParams, State};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::{ChatId, MessageId, Owner, Part, PartContent};
+use http::HeaderValue;
+use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use outbound::below;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::chat::ui_message::UserMessage;
+use crate::error::RouteError;
+use crate::files::sent::{Files, invalid, size_of};
+use crate::session::owned::{OwnedChat, OwnedTask};
+use crate::state::AppState;
+
+/// A file that is opened by itself runs and loads nothing, whatever it holds.
+const ALONE: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
+
+/// Brings the bytes back of files that a message only names. The chat must have the message as it is.
+///
+/// # Errors
+/// 400 where they are not kept, 409 where the message is another one.
+pub(crate) async fn bring_back(
+    room: &AppState,
+    (owner, chat): (&Owner, &ChatId),
+    message: &mut UserMessage,
+) -> Result<(), RouteError> {
+    if message.files != Files::Named {
+        return Ok(());
+    }
+    let unknown = || invalid("a file part names a file that is not kept here: send its bytes as base64 data");
+    let sessions = room.store.sessions();
+    let chat = sessions
+        .find_chat(&room.tenant, owner, chat)
+        .await?
+        .ok_or_else(unknown)?;
+    if chat.deleted_at.is_some() {
+        return Err(RouteError::Deleted);
+    }
+    let (place, id) = (chat.place(), &message.id);
+    let known = sessions
+        .find_message(&room.tenant, place, id)
+        .await?
+        .ok_or_else(unknown)?;
+    if known.body != message.body {
+        return Err(RouteError::message_changed());
+    }
+    let is_kept = |part: &&mut Part| matches!(part.content, PartContent::Raw(_));
+    let kept = message.parts.iter_mut().filter(is_kept).zip(kept(&known.body));
+    for (number, (part, file)) in kept.enumerate() {
+        let bytes = sessions
+            .file(&room.tenant, place, id, (number, file.size))
+            .await?;
+        part.content = PartContent::Raw(STANDARD.encode(bytes.ok_or_else(unknown)?));
+    }
+    Ok(())
+}
+
+/// A file that is kept with a message.
+struct Kept<'m> {
+    media: &'m str,
+    name: Option<&'m str>,
+    size: usize,
+}
+
+/// The files that are kept with a message, in their order.
+fn kept(message: &Value) -> impl Iterator<Item = Kept<'_>> {
+    let parts = message
+        .get("parts")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    parts.filter_map(|part| {
+        Some(Kept {
+            size: size_of(part)?,
+            media: part.get("mediaType")?.as_str()?,
+            name: part.get("filename").and_then(Value::as_str),
+        })
+    })
+}
+
+/// Says in a message where each of its files can be had.
+pub(crate) fn link(message: &mut Value, base: &Url, (chat, id): (&ChatId, &MessageId)) {
+    let segment = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let place = format!(
+        "api/chats/{}/messages/{}/files",
+        segment(chat.as_str()),
+        segment(id.as_str())
+    );
+    let parts = message.get_mut("parts").and_then(Value::as_array_mut);
+    let kept = parts.into_iter().flatten().filter(|part| size_of(part).is_some());
+    for (number, part) in kept.enumerate() {
+        if let Some(fields) = part.as_object_mut() {
+            fields.insert("url".to_owned(), json!(below(base, &format!("{place}/{number}"))));
+        }
+    }
+}
+
+/// `GET /api/chats/{id}/messages/{message}/files/{number}`: a file that came with a message, as it was.
+pub(crate) async fn of_message(
+    State(room): State<Arc<AppState>>,
+    OwnedChat(chat): OwnedChat,
+    params: RawPathParams,
+) -> Result<Response, RouteError> {
+    let param = |wanted: &str| {
+        params
+            .iter()
+            .find(|(name, _)| *name == wanted)
+            .map(|(_, value)| value)
+    };
+    let message = param("message").and_then(|id| MessageId::parse(id).ok());
+    let number = param("number").and_then(|number| number.parse::<usize>().ok());
+    let (message, number) = message.zip(number).ok_or(RouteError::NotFound)?;
+    let (sessions, place) = (room.store.sessions(), chat.place());
+    let stored = sessions
+        .find_message(&room.tenant, place, &message)
+        .await?
+        .ok_or(RouteError::NotFound)?;
+    let file = kept(&stored.body).nth(number).ok_or(RouteError::NotFound)?;
+    let bytes = sessions
+        .file(&room.tenant, place, &message, (number, file.size))
+        .await?;
+    Ok(attachment(
+        (Some(file.media), file.name),
+        bytes.ok_or(RouteError::NotFound)?,
+    ))
+}
+
+/// `GET /api/tasks/{id}/files/{place}`: a file among a task's results, as its agent sent it. The place is `artifact.part` of the
+/// task's own results, `job.artifact.part` of a job's.
+pub(crate) async fn of_task(
+    OwnedTask { task, .. }: OwnedTask,
+    params: RawPathParams,
+) -> Result<Response, RouteError> {
+    let place = params
+        .iter()
+        .find(|(name, _)| *name == "place")
+        .map(|(_, place)| place);
+    let place: Option<Vec<usize>> =
+        place.and_then(|place| place.split('.').map(|number| number.parse().ok()).collect());
+    let (artifacts, artifact, part) = match place.as_deref() {
+        Some([artifact, part]) => (Some(&task.artifacts), *artifact, *part),
+        Some([job, artifact, part]) => {
+            let job = task
+                .jobs
+                .iter()
+                .find(|one| usize::try_from(one.number) == Ok(*job));
+            (job.map(|job| &job.artifacts), *artifact, *part)
+        }
+        _ => return Err(RouteError::NotFound),
+    };
+    let part = artifacts.and_then(|all| all.get(artifact)?.parts.get(part));
+    let part = part.ok_or(RouteError::NotFound)?;
+    let PartContent::Raw(base64) = &part.content else {
+        return Err(RouteError::NotFound);
+    };
+    let bytes = STANDARD.decode(base64).map_err(|_| RouteError::NotFound)?;
+    Ok(attachment(
+        (part.media_type.as_deref(), part.filename.as_deref()),
+        bytes,
+    ))
+}
+
+/// A file as an answer: a browser saves it under its name, and opens nothing of it here.
+fn attachment((media, name): (Option<&str>, Option<&str>), bytes: Vec<u8>) -> Response {
+    let media = media.and_then(|media| HeaderValue::from_str(media).ok());
+    let name = utf8_percent_encode(name.unwrap_or("file"), NON_ALPHANUMERIC);
+    let mut response = bytes.into_response();
+    let headers = response.headers_mut();
+    headers.insert(
+        CONTENT_TYPE,
+        media.unwrap_or(HeaderValue::from_static("application/octet-stream")),
+    );
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(ALONE));
+    let disposition = HeaderValue::from_str(&format!("attachment; filename*=UTF-8''{name}"));
+    headers.insert(
+        CONTENT_DISPOSITION,
+        disposition.unwrap_or(HeaderValue::from_static("attachment")),
+    );
+    response
+}

@@ -1,0 +1,126 @@
+//! `/api/ops`: what the tenant's operators look after: its agents, and what its language models took (its tasks: `ops_tasks`). To
+//! everybody else there is no such thing. Nothing here tells what anybody said or was told.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{FromRequestParts, Path, State};
+use domain::{AgentId, Owner};
+use http::request::Parts;
+use serde_json::{Value, json};
+use store::audit::{self, Action, Actor, Audit};
+use store::{ROLES, SignedIn};
+
+use crate::error::RouteError;
+use crate::ops::registry::Verb;
+use crate::session::guard::MayChange;
+use crate::session::visitor::{Seen, Visitor};
+use crate::state::AppState;
+
+/// So many days of usage are told, today first.
+const DAYS: u32 = 14;
+
+/// Somebody who has signed in and looks after the tenant.
+pub(crate) struct Operator(pub(crate) Owner);
+
+impl FromRequestParts<Arc<AppState>> for Operator {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
+        let (owner, _) = person_with(&ROLES, parts, room).await?;
+        Ok(Self(owner))
+    }
+}
+
+/// The person who has signed in, where they have one of these roles.
+pub(crate) async fn person_with(
+    roles: &[&str],
+    parts: &mut Parts,
+    room: &Arc<AppState>,
+) -> Result<(Owner, SignedIn), RouteError> {
+    let seen = Seen::from_request_parts(parts, room).await?;
+    // Where one must sign in, that comes first.
+    let Visitor(_) = Visitor::of(&seen, room)?;
+    let session = seen.0.ok_or(RouteError::NotFound)?;
+    let person = session.signed_in.ok_or(RouteError::NotFound)?;
+    match person.roles.iter().any(|role| roles.contains(&role.as_str())) {
+        true => Ok((session.owner, person)),
+        false => Err(RouteError::NotFound),
+    }
+}
+
+/// `GET /api/ops/agents`: every agent that the tenant sees, and how it is.
+pub(crate) async fn agents(
+    State(room): State<Arc<AppState>>,
+    Operator(owner): Operator,
+) -> Result<Json<Value>, RouteError> {
+    let found = room.registry.agents(&owner).await?;
+    let agents: Vec<Value> = found.iter().map(shown).collect();
+    Ok(Json(json!({"agents": agents})))
+}
+
+/// `POST /api/ops/agents/{id}/{verb}`: has one looked at anew, or switches it off or on.
+pub(crate) async fn act(
+    State(room): State<Arc<AppState>>,
+    Operator(owner): Operator,
+    _: MayChange,
+    Path((id, verb)): Path<(String, String)>,
+) -> Result<Json<Value>, RouteError> {
+    let verb = Verb::parse(&verb).ok_or(RouteError::NotFound)?;
+    let id = AgentId::parse(&id).map_err(|_| RouteError::NotFound)?;
+    let agent = room.registry.act(&owner, id, verb).await?;
+    let event = Audit {
+        action: Action::OpsAgent,
+        tenant: Some(&room.tenant),
+        actor: Actor::Owner(&owner),
+        object: &format!("{id}/{}", verb.name()),
+        result: audit::DONE,
+    };
+    event.log();
+    Ok(Json(shown(&agent)))
+}
+
+/// `GET /api/ops/usage`: tokens of language models by day (UTC), and how many may be used in one: what the tenant has set, and the
+/// host's own limit without that. Days without any are left out.
+pub(crate) async fn usage(
+    State(room): State<Arc<AppState>>,
+    Operator(_): Operator,
+) -> Result<Json<Value>, RouteError> {
+    let days = room
+        .store
+        .usage()
+        .last(&room.tenant, room.clock.now(), DAYS)
+        .await?;
+    // Where the tenant has set none, the host's own limit counts.
+    let budget = room.own.tokens_per_day().await;
+    Ok(Json(
+        json!({"days": days, "tokensPerDay": budget, "hostTokensPerDay": room.tokens_per_day}),
+    ))
+}
+
+/// An agent, as far as its operator needs it: its card's texts are its own, and what is not of the form is left out.
+fn shown(agent: &Value) -> Value {
+    let skills = agent.pointer("/card/skills").and_then(Value::as_array);
+    let tags = skills
+        .into_iter()
+        .flatten()
+        .filter_map(|skill| skill.get("tags")?.as_array())
+        .flatten()
+        .filter_map(Value::as_str);
+    let mut types: Vec<&str> = tags.filter_map(|tag| tag.strip_prefix("type:")).collect();
+    types.sort_unstable();
+    types.dedup();
+    let at = |pointer: &str| agent.pointer(pointer).cloned().unwrap_or_default();
+    json!({
+        "id": at("/id"),
+        "name": at("/card/name"),
+        "version": at("/card/version"),
+        "types": types,
+        "cardUrl": at("/cardUrl"),
+        "isOwn": agent.get("tenant").is_some_and(Value::is_string),
+        "isEnabled": at("/enabled"),
+        "isWell": at("/health/ok"),
+        "checkedAt": at("/health/checkedAt"),
+        "reason": at("/health/reason"),
+        "registeredAt": at("/registeredAt"),
+    })
+}

@@ -1,0 +1,9 @@
+//! What a tenant's operators and admins look after.
+
+pub(crate) mod agents;
+pub(crate) mod deliveries;
+pub(crate) mod keys;
+pub(crate) mod registry;
+pub(crate) mod settings;
+pub(crate) mod tasks;
+pub(crate) mod users;

@@ -1,0 +1,99 @@
+//! `GET` and `PATCH /api/admin/settings`: what the tenant's admins set for it: the language and time zone of whoever names none, and
+//! how its page looks, whether finished tasks may be shared. What the operator alone sets is not here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use domain::{SettingChange, TIME_ZONE};
+use serde_json::{Map, Value};
+use store::TenantSettings;
+use store::audit::{self, Action, Actor, Audit};
+
+use crate::error::RouteError;
+use crate::ops::users::Admin;
+use crate::session::guard::MayChange;
+use crate::state::AppState;
+
+/// What an admin may set.
+const OF_ADMINS: [&str; 6] = ["locale", "timeZone", "brand", "accent", "accentDark", "share"];
+/// Most bytes of a body.
+const BODY_MAX: usize = 4 * 1024;
+
+pub(crate) async fn show(State(room): State<Arc<AppState>>, _: Admin) -> Result<Json<Value>, RouteError> {
+    let settings = room.store.tenants().settings(&room.tenant).await?;
+    Ok(Json(shown(&settings.unwrap_or_default())))
+}
+
+/// Changes what is named, all of it or nothing; `null` takes a setting away.
+pub(crate) async fn change(
+    State(room): State<Arc<AppState>>,
+    admin: Admin,
+    _: MayChange,
+    body: Bytes,
+) -> Result<Json<Value>, RouteError> {
+    let changes = changes(&body)?;
+    let set = room.store.tenants().set_own(&room.tenant, &changes).await?;
+    let set = set.ok_or_else(|| {
+        RouteError::conflict(
+            "tenant_unknown",
+            "the tenant's record is not there: its operator adds it",
+        )
+    })?;
+    for each in &changes {
+        let event = Audit {
+            action: Action::TenantSet,
+            tenant: Some(&room.tenant),
+            actor: Actor::Owner(&admin.owner),
+            object: each.key(),
+            result: audit::DONE,
+        };
+        event.log();
+    }
+    Ok(Json(shown(&set)))
+}
+
+fn changes(body: &[u8]) -> Result<Vec<SettingChange>, RouteError> {
+    if body.len() > BODY_MAX {
+        return Err(RouteError::TooLarge);
+    }
+    let wrong = |why: &str| RouteError::invalid("invalid_setting", why);
+    let told: BTreeMap<String, Option<String>> = serde_json::from_slice(body)
+        .map_err(|_| wrong("the body must be settings by their names: texts, or null to take one away"))?;
+    if told.is_empty() {
+        return Err(wrong("name at least one setting"));
+    }
+    let change = |(key, value): (&String, &Option<String>)| {
+        if !OF_ADMINS.contains(&key.as_str()) {
+            return Err(wrong(&format!(
+                "there is no setting {key:?} here; there are {}",
+                OF_ADMINS.join(", ")
+            )));
+        }
+        let change =
+            SettingChange::parse(key, value.as_deref()).map_err(|error| wrong(&error.to_string()))?;
+        match change.value() {
+            Some(zone) if key == TIME_ZONE && !is_time_zone(zone) => Err(wrong(&format!(
+                "there is no time zone {zone:?}; it is an IANA name such as Europe/Oslo"
+            ))),
+            _ => Ok(change),
+        }
+    };
+    told.iter().map(change).collect()
+}
+
+/// Whether agents know it: one that they do not know they take for UTC, silently.
+fn is_time_zone(name: &str) -> bool {
+    name.parse::<chrono_tz::Tz>().is_ok()
+}
+
+fn shown(settings: &TenantSettings) -> Value {
+    let value = |key: &str| {
+        settings
+            .get(key)
+            .map_or(Value::Null, |value| value.as_str().into())
+    };
+    Value::Object(Map::from_iter(OF_ADMINS.map(|key| (key.to_owned(), value(key)))))
+}

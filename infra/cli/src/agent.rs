@@ -1,0 +1,170 @@
+//! `switchyard agent …`: changes to the registry.
+
+use clap::{Args, Subcommand, ValueEnum};
+use domain::{Tag, Tenant, TypeScope};
+use http::Method;
+use serde_json::json;
+use url::Url;
+
+use super::Failure;
+use super::agents::{Agents, printable, text};
+use super::checked;
+use super::place::{self, RunningSystem};
+use super::registered::Registered;
+use super::rotating::Move;
+use crate::client::{Call, Client, ClientError};
+use local::address::below;
+
+/// Register, list, check, disable and remove agents
+#[derive(Subcommand)]
+pub(super) enum Agent {
+    /// Register any A2A agent by the URL of its card
+    Register(Register),
+    /// List the registered agents, with the health of each
+    List(Agents),
+    /// Remove an agent from the registry
+    Remove(Registered),
+    /// Disable an agent: hosts give it no new work, what it works on goes on
+    Disable(Registered),
+    /// Enable an agent again
+    Enable(Registered),
+    /// Fetch an agent's card again, and show its health
+    Check(Registered),
+    Move(Move),
+}
+
+/// Whom the agents of a type serve.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Scope {
+    /// One agent for all tenants
+    Global,
+    /// Each tenant has its own
+    Tenant,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  switchyard agent register http://127.0.0.1:9100 --tag type:currency --scope global"
+)]
+pub(super) struct Register {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// The URL of the agent's card, or of the agent, such as https://agent.example/.well-known/agent-card.json
+    #[arg(value_parser = checked::web_address)]
+    card_url: Url,
+    /// A tag for skills without a `type:` tag of their own. `type:NAME` is the type that hosts find the agent by. May be
+    /// repeated
+    #[arg(long = "tag", value_name = "KEY:VALUE")]
+    tags: Vec<Tag>,
+    /// Register it for this tenant only; without it, for all tenants
+    #[arg(long)]
+    tenant: Option<Tenant>,
+    /// Declare types that are new, also those that the card brings. The default, for the type of a --tag: `tenant` with
+    /// --tenant, else `global`
+    #[arg(long)]
+    scope: Option<Scope>,
+    /// Declare its types private: before its results reach another agent, or other results reach it, the user is asked
+    #[arg(long)]
+    private: bool,
+    /// A host name that it may send users to for signing in, besides its card's. Links to other hosts are shown as text. May
+    /// be repeated
+    #[arg(long = "link-host", value_name = "HOST")]
+    link_hosts: Vec<String>,
+}
+
+impl Agent {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Register(register) => register.run().await,
+            Self::List(agents) => agents.run().await,
+            Self::Remove(registered) => registered.remove().await,
+            Self::Disable(registered) => registered.disable().await,
+            Self::Enable(registered) => registered.enable().await,
+            Self::Check(registered) => registered.check().await,
+            Self::Move(moved) => moved.run(),
+        }
+    }
+}
+
+impl Register {
+    async fn run(mut self) -> Result<(), Failure> {
+        let endpoints = self.place.endpoints()?;
+        if let Some(name) = &self.tenant {
+            place::tenant(&endpoints, name)?;
+            self.tenant = endpoints.named(name).map(|(tenant, _)| tenant.clone());
+        }
+        let typed = self.tags.iter().any(|tag| tag.key() == "type");
+        let usual = match self.tenant {
+            Some(_) => Scope::Tenant,
+            None => Scope::Global,
+        };
+        // A type that somebody types is wanted; one that a card brings is declared where somebody says so.
+        let scope = self.scope.or(typed.then_some(usual));
+        if scope == Some(Scope::Tenant) && self.tenant.is_none() {
+            return Err(Failure::other(
+                "--scope tenant needs --tenant NAME: whose agent is it?",
+            ));
+        }
+        if let Some(tenant) = &self.tenant {
+            let own = Tag::parse(&format!("tenant_id:{}", tenant.name())).map_err(Failure::other)?;
+            if scope != Some(Scope::Global) && !self.tags.contains(&own) {
+                self.tags.push(own);
+            }
+        }
+        let client = Client::new().map_err(Failure::other)?;
+        let token = Some(endpoints.registry_token.as_str());
+        let scope = scope.map(|scope| match scope {
+            Scope::Global => TypeScope::Global,
+            Scope::Tenant => TypeScope::Tenant,
+        });
+        let mut body = json!({
+            "cardUrl": self.card_url, "tags": self.tags, "tenant": self.tenant, "scope": scope,
+        });
+        // Left out where it is not wanted: a registry of an older release refuses what it does not know.
+        if let Some(fields) = body.as_object_mut().filter(|_| self.private) {
+            fields.insert("private".to_owned(), true.into());
+        }
+        if let Some(fields) = body.as_object_mut().filter(|_| !self.link_hosts.is_empty()) {
+            fields.insert("linkHosts".to_owned(), json!(self.link_hosts));
+        }
+        let url = below(&endpoints.registry, "/agents");
+        let registered = client.json(Call {
+            token,
+            ..Call::with_body(Method::POST, url, &body)
+        });
+        let agent = registered
+            .await
+            .map_err(|fault| Failure::other(format!("{fault}{}", mend(&fault))))?;
+        let name = printable(text(&agent, "/card/name").unwrap_or("?"));
+        let whose = self
+            .tenant
+            .map_or_else(|| "all tenants".to_owned(), |tenant| tenant.name().to_owned());
+        outln!(
+            "registered {name} for {whose} as {}",
+            text(&agent, "/id").unwrap_or_default()
+        );
+        Ok(())
+    }
+}
+
+/// The flag that mends what the registry has against a card.
+fn mend(fault: &ClientError) -> &'static str {
+    let said = fault.to_string();
+    if said.contains("is not declared") {
+        "; its type is new here: declare it by --scope global, or by --scope tenant --tenant NAME where each tenant has its own"
+    } else if said.contains("no `type:` tag") || said.contains("is not `key:value`") {
+        "; say what it is found by: --tag type:NAME"
+    } else if [
+        "is global",
+        "is declared as tenant",
+        "needs the tag",
+        "is not of the tenant",
+    ]
+    .iter()
+    .any(|reason| said.contains(reason))
+    {
+        "; a global type is registered without --tenant, a tenant's own with --tenant NAME"
+    } else {
+        ""
+    }
+}

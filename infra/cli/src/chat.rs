@@ -1,0 +1,337 @@
+//! `switchyard chat`: a terminal client of the chat route, with the same session and history as a page would have.
+
+mod session;
+mod show;
+mod whereabouts;
+
+use std::cell::Cell;
+use std::io::{BufRead, IsTerminal};
+use std::time::Duration;
+
+use clap::Args;
+use domain::{ChatId, Entropy, SystemEntropy, Tenant, UserContext};
+use futures_util::StreamExt;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use self::session::Sessions;
+use self::show::Show;
+use super::place::{self, RunningSystem};
+use super::{Failure, out};
+use crate::client::{Begun, Call, Client, ClientError};
+use local::address::below;
+
+/// How long to wait before a broken stream of events is opened again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Talk to a tenant's host agent from the terminal
+///
+/// Shows the task, its progress and the answer. The next call continues the same chat.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  switchyard chat --tenant acme \"Will it rain in Oslo tomorrow?\"\n  switchyard chat --tenant \
+                  acme\n\nExit codes: 0 answered, or waiting for you; 1 the task failed; 2 wrong usage; 3 no answer yet; 130 \
+                  interrupted."
+)]
+pub(super) struct Chat {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// The tenant
+    #[arg(long, value_name = "NAME")]
+    tenant: Tenant,
+    /// Continue this chat instead of the last one
+    #[arg(long, value_name = "ID", conflicts_with = "new")]
+    chat: Option<ChatId>,
+    /// Start a new chat
+    #[arg(long)]
+    new: bool,
+    /// How many seconds to wait for an answer; afterwards the task still goes on
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    wait: u64,
+    /// The language and region for dates, such as en-GB [default: this terminal's]
+    #[arg(long, value_name = "BCP47")]
+    locale: Option<String>,
+    /// The time zone for "tomorrow", such as Europe/Oslo [default: this machine's]
+    #[arg(long, value_name = "IANA")]
+    time_zone: Option<String>,
+    /// Start the plan that waits for approval in this chat
+    #[arg(long, conflicts_with_all = ["new", "prompt"])]
+    start: bool,
+    /// Print the answer alone, without the task and its progress; links to open go to the standard error
+    #[arg(long, short)]
+    quiet: bool,
+    /// What to say, with or without quotes; without it, lines are read from the standard input
+    prompt: Vec<String>,
+}
+
+impl Chat {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        let user = UserContext::parse(self.locale, self.time_zone).map_err(Failure::other)?;
+        if let Some(named) = &user.time_zone {
+            local::zone::known(named).map_err(Failure::other)?;
+        }
+        let user = UserContext {
+            locale: user.locale.or_else(whereabouts::locale),
+            time_zone: user.time_zone.or_else(whereabouts::time_zone),
+        };
+        let endpoints = self.place.endpoints()?;
+        let base = place::tenant(&endpoints, &self.tenant)?.base.clone();
+        let mut sessions = Sessions::load(self.place.beside("chat.json"))?;
+        let known = sessions.of(&base).clone();
+        let wanted = self.chat.is_some();
+        let chat = match self.chat.or(known.chat.filter(|_| !self.new)) {
+            Some(chat) => chat,
+            None => new_chat()?,
+        };
+        let client = Client::new().map_err(Failure::other)?;
+        let wait = Duration::from_secs(self.wait);
+        let waits = Cell::new(false);
+        let mut talk = Talk {
+            client,
+            base,
+            chat,
+            wanted,
+            sessions,
+            user,
+            wait,
+            waits: &waits,
+            quiet: self.quiet,
+        };
+        let talk = async {
+            match self.prompt.as_slice() {
+                [] if self.start => talk.start().await,
+                [] => talk.converse(&self.tenant).await,
+                words => talk.say(&words.join(" ")).await,
+            }
+        };
+        tokio::select! {
+            done = talk => done,
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted { work: waits.get() }),
+        }
+    }
+}
+
+/// A conversation.
+struct Talk<'w> {
+    client: Client,
+    base: Url,
+    chat: ChatId,
+    /// The chat was asked for by its id, so no other will do.
+    wanted: bool,
+    sessions: Sessions,
+    /// The user's language, region and clock.
+    user: UserContext,
+    wait: Duration,
+    /// Something was said, and is not answered yet.
+    waits: &'w Cell<bool>,
+    /// Nothing but answers is shown.
+    quiet: bool,
+}
+
+impl Talk<'_> {
+    /// Reads lines and says each, until the input ends or somebody leaves.
+    async fn converse(&mut self, tenant: &Tenant) -> Result<(), Failure> {
+        let terminal = std::io::stdin().is_terminal();
+        if terminal {
+            outln!(
+                "Talking to {}'s host agent in chat {}; `exit` or Ctrl-D ends it.",
+                tenant.name(),
+                self.chat
+            );
+        }
+        loop {
+            if terminal {
+                out!("{}> ", tenant.name());
+                out::flush();
+            }
+            let read = tokio::task::spawn_blocking(|| {
+                let mut line = String::new();
+                let read = std::io::stdin().lock().read_line(&mut line);
+                read.map(|bytes| (bytes > 0).then_some(line))
+            });
+            let line = read.await.map_err(Failure::other)?.map_err(Failure::other)?;
+            let prompt = match line.as_deref().map(str::trim) {
+                None if terminal => {
+                    outln!();
+                    return Ok(());
+                }
+                None | Some("exit" | "quit") => return Ok(()),
+                Some("") => continue,
+                Some(prompt) => prompt,
+            };
+            match self.say(prompt).await {
+                Err(Failure::Client(fault @ ClientError::NotRunning(_))) => return Err(fault.into()),
+                Err(failure) => outln!("({failure})"),
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// Says one thing and shows what becomes of it.
+    async fn say(&mut self, prompt: &str) -> Result<(), Failure> {
+        self.waits.set(true);
+        let said = self.told(prompt).await;
+        self.waits.set(false);
+        said
+    }
+
+    async fn told(&mut self, prompt: &str) -> Result<(), Failure> {
+        let deadline = Instant::now() + self.wait;
+        let id = SystemEntropy.uuid().to_string();
+        let message = json!({"id": id, "role": "user", "parts": [{"type": "text", "text": prompt}]});
+        let mut show = Show::of(self.quiet);
+        while !show.answered && show.task.is_none() {
+            let mut chunks = self.begin(&message, deadline).await?.events();
+            while let Ok(Some(chunk)) = timeout_at(deadline, chunks.next()).await {
+                show.chunk(&chunk);
+            }
+            if Instant::now() >= deadline {
+                break;
+            }
+        }
+        match show.answered && show.rests() {
+            true => show.release(),
+            false => self.follow(&mut show, deadline).await?,
+        }
+        show.ended()
+    }
+
+    /// Starts the chat's newest plan that waits, as it was just read, and shows what becomes of it.
+    async fn start(&self) -> Result<(), Failure> {
+        let deadline = Instant::now() + self.wait;
+        let messages = self.messages().await?;
+        let mut show = Show::of(self.quiet);
+        let (task, plan) = show
+            .waiting_plan(&messages)
+            .ok_or_else(|| Failure::other("no plan waits to be started in this chat"))?;
+        let url = below(&self.base, &format!("/api/tasks/{task}/start"));
+        let call = Call::with_body(Method::POST, url, &json!({ "plan": plan }));
+        let started = Call {
+            cookie: self.cookie(),
+            ..call
+        };
+        self.waits.set(true);
+        show.started(&self.client.json(started).await?);
+        self.follow(&mut show, deadline).await?;
+        show.ended()
+    }
+
+    fn cookie(&self) -> Option<&str> {
+        let known = self.sessions.known(&self.base);
+        known.and_then(|known| known.cookie.as_deref())
+    }
+
+    /// The chat's messages.
+    async fn messages(&self) -> Result<Vec<Value>, Failure> {
+        let url = below(&self.base, &format!("/api/chats/{}/messages", self.chat));
+        let call = Call {
+            cookie: self.cookie(),
+            ..Call::get(url)
+        };
+        let messages = self.client.json(call).await?;
+        Ok(messages.as_array().cloned().unwrap_or_default())
+    }
+
+    /// Sends the message. It carries its own id, so sending it again after an answer broke off says nothing twice.
+    async fn begin(&mut self, message: &Value, deadline: Instant) -> Result<Begun, Failure> {
+        let mut broke_off = false;
+        loop {
+            let body = json!({
+                "id": self.chat, "message": message, "trigger": "submit-message",
+                "locale": self.user.locale, "timeZone": self.user.time_zone,
+            });
+            let cookie = self.sessions.of(&self.base).cookie.clone();
+            let call = Call::with_body(Method::POST, below(&self.base, "/api/chat"), &body);
+            let fault = match self
+                .client
+                .send(Call {
+                    cookie: cookie.as_deref(),
+                    ..call
+                })
+                .await
+            {
+                Ok(begun) => {
+                    let known = self.sessions.of(&self.base);
+                    known.cookie = begun.cookie().or(cookie);
+                    known.chat = Some(self.chat.clone());
+                    self.sessions.save()?;
+                    return Ok(begun);
+                }
+                Err(fault) => fault,
+            };
+            match &fault {
+                // The remembered chat is of a session that is over: its owner is somebody else now.
+                ClientError::Refused {
+                    status: StatusCode::NOT_FOUND,
+                    ..
+                } if !self.wanted => {
+                    (self.chat, self.wanted) = (new_chat()?, true);
+                    continue;
+                }
+                ClientError::BrokeOff(_) => broke_off = true,
+                ClientError::NotRunning(_) if broke_off => {}
+                _ => return Err(fault.into()),
+            }
+            if Instant::now() >= deadline {
+                return Err(fault.into());
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// Follows the task of an answer that did not come in the same turn, and shows the answer when it is there.
+    async fn follow(&self, show: &mut Show, deadline: Instant) -> Result<(), Failure> {
+        let Some((task, _)) = show.task.clone() else {
+            return Err(Failure::other("the answer broke off before a task was shown"));
+        };
+        let cookie = self.cookie();
+        while !show.rests() {
+            let url = below(&self.base, &format!("/api/tasks/{task}/events"));
+            let call = Call {
+                cookie,
+                last_event: Some(show.seen),
+                ..Call::get(url)
+            };
+            match timeout_at(deadline, self.client.send(call)).await {
+                Ok(Ok(begun)) => {
+                    let mut events = begun.events();
+                    while let Ok(Some(event)) = timeout_at(deadline, events.next()).await {
+                        show.event(&event);
+                        if show.rests() {
+                            break;
+                        }
+                    }
+                }
+                Ok(Err(
+                    fault @ ClientError::Refused {
+                        status: StatusCode::NOT_FOUND,
+                        ..
+                    },
+                )) => return Err(fault.into()),
+                // The system may be starting again: its state is kept, so the task goes on.
+                Ok(Err(_)) | Err(_) => {}
+            }
+            if Instant::now() >= deadline {
+                return Err(Failure::NotYet(format!(
+                    "no answer yet; the task {task} goes on, ask again later"
+                )));
+            }
+            if !show.rests() {
+                tokio::time::sleep(AGAIN).await;
+            }
+        }
+        show.answer(&self.messages().await?);
+        Ok(())
+    }
+}
+
+fn new_chat() -> Result<ChatId, Failure> {
+    ChatId::parse(&SystemEntropy.uuid().to_string()).map_err(Failure::other)
+}
+
+/// A text field of a JSON value.
+fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name).and_then(Value::as_str)
+}

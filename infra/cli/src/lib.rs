@@ -1,0 +1,230 @@
+//! The command line of `switchyard`: starts the local system, talks to a running one, and plans what is deployed to AWS.
+//!
+//! Not here: the system itself (`infra/local`), and what is done by AWS's own API (`infra/operator`).
+
+#![warn(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic where nobody reads: `out` does not"
+)]
+
+#[macro_use]
+mod out;
+
+mod agent;
+mod agents;
+mod brand;
+mod chat;
+mod checked;
+mod client;
+mod deliveries;
+mod deploying;
+mod issuer;
+mod keys;
+mod lines;
+mod mcp;
+mod mqtt;
+pub mod onboarding;
+mod openapi;
+mod orders;
+mod page;
+mod place;
+mod registered;
+mod rotating;
+mod rotation;
+mod sam_env;
+mod tenant;
+mod tenant_at;
+mod tenant_aws;
+mod token;
+mod up;
+mod usage;
+mod user;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::client::ClientError;
+use local::{ChangeError, StartError};
+
+/// A multi-tenant agent orchestrator
+///
+/// Every tenant's users talk to one host agent; it finds the right specialist, hands the work over and brings the answer
+/// back. `switchyard up` runs the whole system on this machine: it needs no account and no keys, and nothing leaves the
+/// machine unless you say so.
+#[derive(Parser)]
+#[command(
+    name = "switchyard",
+    version,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = false
+)]
+#[command(
+    after_help = "Without a command, `switchyard up` is run.\n\nExamples:\n  switchyard up\n  switchyard chat --tenant acme \"Will it \
+                  rain in Oslo tomorrow?\"\n  switchyard agents\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 no answer yet, \
+                  130 interrupted."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    up: up::Up,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Start everything in one process (the default command)
+    Up(Box<up::Up>),
+    /// Talk to a tenant's host agent from the terminal
+    Chat(chat::Chat),
+    /// Register, list, check, disable and remove agents
+    #[command(subcommand)]
+    Agent(agent::Agent),
+    /// List the registered agents
+    Agents(agents::Agents),
+    /// List push notifications and their state, or deliver them again
+    Deliveries(deliveries::Deliveries),
+    /// Import a tenant's orders
+    #[command(subcommand)]
+    Orders(orders::Orders),
+    /// Make a short-lived token, to call an agent by hand
+    Token(token::Token),
+    /// Add, list, change and remove tenants
+    #[command(subcommand)]
+    Tenant(tenant::TenantCommand),
+    /// Add, list, reset and remove a tenant's users
+    #[command(subcommand)]
+    User(user::User),
+    /// Let people sign in to the chat at other OpenID providers
+    #[command(subcommand)]
+    Issuer(issuer::Issuer),
+    /// Show how many tokens a tenant's language models used, and the limit
+    Usage(usage::Usage),
+    /// Deploy the platform to AWS, or remove it
+    #[command(subcommand)]
+    Platform(tenant_aws::PlatformCommand),
+    /// Deploy this release to AWS
+    Upgrade(tenant_aws::Upgrade),
+    /// Check that a system answers as it should
+    Verify(verify::Verify),
+    /// Rotate keys
+    #[command(subcommand)]
+    Keys(keys::Keys),
+    /// Write the settings to run single functions outside of the system, against it
+    SamEnv(sam_env::SamEnv),
+    /// Pin the tools of an MCP server
+    #[command(subcommand)]
+    Mcp(mcp::McpCommand),
+    /// List, ask and register agents on an MQTT broker
+    #[command(subcommand)]
+    Mqtt(mqtt::MqttCommand),
+    /// Develop the page: start everything, and rebuild the page when its sources change
+    Page(Box<page::Page>),
+    /// Print the API document (OpenAPI 3.1)
+    Openapi,
+}
+
+/// Why a command failed: one sentence.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error("{0}")]
+    Other(String),
+    /// Not a failure of anything: the work goes on without us.
+    #[error("{0}")]
+    NotYet(String),
+    /// Somebody pressed Ctrl-C.
+    #[error("stopped waiting; the task goes on, ask again later")]
+    Interrupted {
+        /// Something was asked, and is worked on.
+        work: bool,
+    },
+}
+
+/// The exit code of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+impl Failure {
+    fn other(what: impl ToString) -> Self {
+        Self::Other(what.to_string())
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::NotYet(_) => 3,
+            Self::Interrupted { .. } => INTERRUPTED,
+            _ => 1,
+        }
+    }
+}
+
+/// Runs the command line of the process.
+#[must_use]
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(dispatch(cli)),
+        Err(fault) => Err(Failure::other(format!("the runtime does not start: {fault}"))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Interrupted { work }) => {
+            // The line with the terminal's `^C`, and what was begun on it.
+            out::complain(format_args!(""));
+            if work {
+                out::complain(format_args!("switchyard: {}", Failure::Interrupted { work }));
+            }
+            // Not by returning: somebody may still read a line from the terminal.
+            std::process::exit(INTERRUPTED.into())
+        }
+        Err(failure) => {
+            out::complain(format_args!("switchyard: {failure}"));
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+async fn dispatch(cli: Cli) -> Result<(), Failure> {
+    match cli.command.unwrap_or_else(|| Command::Up(Box::new(cli.up))) {
+        Command::Up(up) => Box::pin(up.run()).await,
+        Command::Chat(chat) => chat.run().await,
+        Command::Agent(agent) => agent.run().await,
+        Command::Agents(agents) => agents.run().await,
+        Command::Deliveries(deliveries) => deliveries.run().await,
+        Command::Orders(orders) => orders.run().await,
+        Command::Usage(usage) => usage.run().await,
+        Command::Token(token) => token.run().await,
+        Command::Tenant(tenant) => tenant.run().await,
+        Command::Issuer(issuer) => issuer.run().await,
+        Command::User(user) => user.run().await,
+        Command::Platform(platform) => platform.run(),
+        Command::Upgrade(upgrade) => upgrade.run(),
+        Command::Verify(verify) => verify.run().await,
+        Command::Keys(keys) => keys.run().await,
+        Command::SamEnv(sam_env) => sam_env.run().await,
+        Command::Mcp(mcp) => mcp.run().await,
+        Command::Mqtt(mqtt) => mqtt.run().await,
+        Command::Page(page) => Box::pin(page.run()).await,
+        Command::Openapi => openapi::print(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,7 @@
+//! The binary `switchyard`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run()
+}

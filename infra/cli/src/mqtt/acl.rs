@@ -1,0 +1,88 @@
+//! `switchyard mqtt acl`: who may read and write which topics, in a broker's own words.
+
+use a2a::mqtt::{AgentAddress, TopicPrefix};
+use clap::{Args, ValueEnum};
+use domain::{AgentName, ExposeSecret as _};
+
+use crate::Failure;
+use crate::place::RunningSystem;
+use local::data::secrets::Secrets;
+use local::mqtt::access::{self, Rules};
+
+/// Whose words.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum For {
+    /// Mosquitto's `acl_file`
+    Mosquitto,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Mosquitto:  allow_anonymous false\n            use_username_as_clientid true\n            acl_file FILE\n            \
+                  password_file FILE   (--passwords, then `mosquitto_passwd -U FILE`)\n\n\
+                  Print both again, and let the broker read them (SIGHUP), whenever a tenant has come or gone."
+)]
+pub(crate) struct Acl {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// The broker that reads it
+    #[arg(long = "for", value_enum, default_value = "mosquitto")]
+    broker: For,
+    /// The prefix of all topics, if the system does not run
+    #[arg(long, value_name = "PREFIX")]
+    prefix: Option<TopicPrefix>,
+    /// Print users and passwords instead, one a line
+    #[arg(long)]
+    passwords: bool,
+}
+
+impl Acl {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let endpoints = self.place.endpoints()?;
+        let known = endpoints.mqtt.as_ref();
+        let names = || endpoints.agents.keys().map(AgentName::as_str);
+        let (orgs, guests): (Vec<String>, Vec<AgentAddress>) = match known {
+            Some(known) => (
+                known.orgs.clone(),
+                known
+                    .users
+                    .keys()
+                    .filter_map(|name| name.parse().ok())
+                    .filter(|guest: &AgentAddress| access::is_outside(guest, names()))
+                    .collect(),
+            ),
+            None => Default::default(),
+        };
+        let prefix = match (&self.prefix, known) {
+            (Some(prefix), _) => prefix.clone(),
+            (None, Some(known)) => known.prefix.parse().map_err(Failure::other)?,
+            (None, None) => TopicPrefix::standard(),
+        };
+        let rules = Rules {
+            prefix: &prefix,
+            orgs: &orgs,
+            guests: &guests,
+        };
+        let clients = rules.clients(&endpoints).map_err(Failure::other)?;
+        if self.passwords {
+            let file = self.place.secrets_file();
+            let secrets = Secrets::load(&file)?;
+            let passwords = secrets.as_ref().map(access::passwords).unwrap_or_default();
+            if passwords.is_empty() {
+                return Err(Failure::other(
+                    "there are no passwords yet: they are made when the system starts with --mqtt spawn or --mqtt-sign-in",
+                ));
+            }
+            for client in &clients {
+                if let Some(password) = passwords.get(&client.address.to_string()) {
+                    outln!("{}:{}", client.address, password.expose_secret());
+                }
+            }
+            return Ok(());
+        }
+        match self.broker {
+            For::Mosquitto => out!("{}", access::mosquitto(&clients)),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! `switchyard agent remove`, `disable`, `enable` and `check`: an agent that is registered, by its id or its name.
+
+use clap::Args;
+use http::Method;
+use serde_json::Value;
+
+use super::Failure;
+use super::agents::{self, health, printable, text, url_of};
+use super::place::RunningSystem;
+use crate::client::{Call, Client};
+use local::data::endpoints::Endpoints;
+
+/// Which agent, and where.
+#[derive(Args)]
+pub(super) struct Registered {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// The agent's id, or its name if no other agent has that name; `switchyard agents` lists both
+    agent: String,
+}
+
+impl Registered {
+    pub(super) async fn remove(self) -> Result<(), Failure> {
+        let (endpoints, client, agent) = self.find().await?;
+        let call = Call {
+            method: Method::DELETE,
+            token: Some(&endpoints.registry_token),
+            ..Call::get(url_of(&endpoints, &agent, ""))
+        };
+        client.json(call).await?;
+        outln!("removed {}", named(&agent));
+        Ok(())
+    }
+
+    pub(super) async fn check(self) -> Result<(), Failure> {
+        let (endpoints, client, agent) = self.find().await?;
+        let checked = agents::check(&client, &endpoints, &agent).await?;
+        outln!("{} is {}", named(&checked), printable(&health(&checked)));
+        Ok(())
+    }
+
+    pub(super) async fn disable(self) -> Result<(), Failure> {
+        let agent = self.switch("/disable").await?;
+        outln!(
+            "disabled {}: hosts give it no new work; what it works on goes on",
+            named(&agent)
+        );
+        Ok(())
+    }
+
+    pub(super) async fn enable(self) -> Result<(), Failure> {
+        let agent = self.switch("/enable").await?;
+        outln!(
+            "enabled {}, which is {}",
+            named(&agent),
+            printable(&health(&agent))
+        );
+        Ok(())
+    }
+
+    async fn switch(&self, verb: &str) -> Result<Value, Failure> {
+        let (endpoints, client, agent) = self.find().await?;
+        let call = Call {
+            method: Method::POST,
+            token: Some(&endpoints.registry_token),
+            ..Call::get(url_of(&endpoints, &agent, verb))
+        };
+        Ok(client.json(call).await?)
+    }
+
+    async fn find(&self) -> Result<(Endpoints, Client, Value), Failure> {
+        let endpoints = self.place.endpoints()?;
+        let client = Client::new().map_err(Failure::other)?;
+        let all = agents::all(&client, &endpoints).await?;
+        let is = |agent: &&Value| {
+            let name = printable(text(agent, "/card/name").unwrap_or_default());
+            text(agent, "/id") == Some(&self.agent) || name.eq_ignore_ascii_case(&self.agent)
+        };
+        let mut found = all.iter().filter(is);
+        match (found.next(), found.next()) {
+            (Some(agent), None) => Ok((endpoints, client, agent.clone())),
+            (None, _) => Err(Failure::other(format!(
+                "no agent is called {}",
+                printable(&self.agent)
+            ))),
+            (Some(_), Some(_)) => Err(Failure::other(format!(
+                "several agents are called {}; say its id, which `switchyard agents` lists",
+                printable(&self.agent)
+            ))),
+        }
+    }
+}
+
+fn named(agent: &Value) -> String {
+    let name = printable(text(agent, "/card/name").unwrap_or("?"));
+    format!("{name} ({})", text(agent, "/id").unwrap_or_default())
+}

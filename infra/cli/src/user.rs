@@ -1,0 +1,260 @@
+//! `switchyard user …`: the users of a tenant's authorization server.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use clap::{Args, Subcommand};
+use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::Failure;
+use super::orders::operator;
+use super::place::{RunningSystem, admin};
+use crate::client::Call;
+use local::functions::identity::display_name;
+
+/// Add, list, reset and remove a tenant's users
+#[derive(Subcommand)]
+pub(super) enum User {
+    /// Add a user, and print the password
+    Add(New),
+    /// List the users
+    List(All),
+    /// Give a user a new password, print it, and end every sign-in
+    Reset(One),
+    /// Remove a user: every sign-in, code and refresh token ends at once
+    Remove(One),
+    /// End every sign-in of a person to the chat, also of a person of another issuer
+    End(Person),
+}
+
+/// Whose users.
+#[derive(Args)]
+struct Whose {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// The tenant's name
+    #[arg(long, value_name = "NAME")]
+    tenant: Tenant,
+}
+
+/// Where the tenant is.
+#[derive(Args)]
+struct Where {
+    /// Do it on AWS, with this machine's AWS credentials, profile and region
+    #[arg(long, conflicts_with_all = ["data", "endpoints"])]
+    aws: bool,
+    /// The platform's stage on AWS
+    #[arg(long, default_value = "prod", requires = "aws")]
+    stage: String,
+}
+
+#[derive(Args)]
+pub(super) struct New {
+    /// The name to sign in with: lower-case letters, digits and ._@+-
+    username: String,
+    /// A role beside member: operator (deliveries, agents, usage) or admin (also users and settings). May be repeated
+    #[arg(long = "role", value_name = "ROLE")]
+    roles: Vec<String>,
+    #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
+    at: Where,
+}
+
+#[derive(Args)]
+pub(super) struct All {
+    #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
+    at: Where,
+}
+
+#[derive(Args)]
+pub(super) struct One {
+    /// The name to sign in with
+    username: String,
+    #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
+    at: Where,
+}
+
+#[derive(Args)]
+pub(super) struct Person {
+    /// The person's issuer, exactly
+    issuer: String,
+    /// The person's `sub` there
+    subject: String,
+    #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
+    at: Where,
+}
+
+impl User {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Add(New {
+                username,
+                roles,
+                whose,
+                at,
+            }) => {
+                plain(&username)?;
+                if at.aws {
+                    let password = at
+                        .hand_over(&whose.tenant, "add", (username.as_str(), roles))
+                        .await?;
+                    outln!("added {username}, who signs in with {password}");
+                    return Ok(());
+                }
+                let body = json!({ "username": username, "roles": roles });
+                let told = whose.ask(Method::POST, "", Some(&body)).await?;
+                outln!("added {username}, who signs in with {}", password(&told));
+            }
+            Self::Reset(One { username, whose, at }) => {
+                plain(&username)?;
+                if at.aws {
+                    let user = (username.as_str(), Vec::new());
+                    let password = at.hand_over(&whose.tenant, "reset", user).await?;
+                    outln!("{username} signs in with {password} from now on");
+                    return Ok(());
+                }
+                let told = whose
+                    .ask(Method::POST, &format!("/{username}/reset"), None)
+                    .await?;
+                outln!("{username} signs in with {} from now on", password(&told));
+            }
+            Self::Remove(One { username, whose, at }) => {
+                plain(&username)?;
+                if at.aws {
+                    outln!("{}", at.ask(&whose.tenant, &["remove", &username])?.trim_end());
+                    return Ok(());
+                }
+                whose.ask(Method::DELETE, &format!("/{username}"), None).await?;
+                outln!("removed {username}");
+            }
+            Self::End(Person {
+                issuer,
+                subject,
+                whose,
+                at,
+            }) => {
+                if at.aws {
+                    let told = at.ask(&whose.tenant, &["end", &issuer, &subject])?;
+                    outln!("{}", told.trim_end());
+                    return Ok(());
+                }
+                let body = json!({ "issuer": issuer, "subject": subject });
+                let path = format!("/tenants/{}/people/end", whose.tenant.name());
+                whose
+                    .place
+                    .ask(|endpoints| Call {
+                        method: Method::POST,
+                        body: Some(body.clone()),
+                        ..Call::get(admin(endpoints, &path))
+                    })
+                    .await?;
+                outln!("ended every sign-in of {subject} at {issuer}");
+            }
+            Self::List(All { whose, at }) => {
+                let told = match at.aws {
+                    true => {
+                        let told = at.ask(&whose.tenant, &["list"])?;
+                        serde_json::from_str(&told).map_err(Failure::other)?
+                    }
+                    false => whose.ask(Method::GET, "", None).await?,
+                };
+                let users = told.get("users").and_then(Value::as_array);
+                for user in users.into_iter().flatten() {
+                    let text = |name: &str| user.get(name).and_then(Value::as_str).unwrap_or_default();
+                    let roles = user.get("roles").and_then(Value::as_array);
+                    let roles: Vec<&str> = roles.into_iter().flatten().filter_map(Value::as_str).collect();
+                    let line = [text("username"), text("displayName"), &roles.join(" ")].join("  ");
+                    outln!("{}", line.trim_end());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name becomes a part of an address.
+fn plain(username: &str) -> Result<(), Failure> {
+    let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._@+-".contains(&b);
+    match !username.is_empty() && username.bytes().all(fits) {
+        true => Ok(()),
+        false => Err(Failure::other(format!(
+            "a user cannot be named {username:?}: use lower-case letters, digits and ._@+-"
+        ))),
+    }
+}
+
+fn password(told: &Value) -> &str {
+    told.get("password").and_then(Value::as_str).unwrap_or_default()
+}
+
+impl Where {
+    /// Makes a user with a new password, and has the program for AWS store what is known of them; the password. What hashes it is
+    /// no part of that program, and the password never reaches it.
+    async fn hand_over(
+        &self,
+        tenant: &Tenant,
+        what: &str,
+        (username, roles): (&str, Vec<String>),
+    ) -> Result<String, Failure> {
+        let password = idp::new_password(&SystemEntropy);
+        let new = idp::NewUser {
+            username: username.to_owned(),
+            display_name: display_name(username),
+            password: password.clone(),
+            roles,
+        };
+        let user = idp::new_user(&new, SystemClock.now(), &SystemEntropy).await;
+        let user = serde_json::to_string(&user.map_err(Failure::other)?).map_err(Failure::other)?;
+        self.tell(tenant, &[what], &user)?;
+        Ok(password.expose_secret().to_owned())
+    }
+
+    /// Has the program for AWS do it; what it says.
+    fn ask(&self, tenant: &Tenant, what: &[&str]) -> Result<String, Failure> {
+        self.tell(tenant, what, "")
+    }
+
+    /// The same with something to read.
+    fn tell(&self, tenant: &Tenant, what: &[&str], input: &str) -> Result<String, Failure> {
+        let mut child = operator()?
+            .arg("user")
+            .args(what)
+            .args(["--tenant", tenant.name(), "--stage", &self.stage])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(Failure::other)?;
+        // Where it does not read on, it says itself why.
+        let _ended_early = child
+            .stdin
+            .take()
+            .map(|mut pipe| pipe.write_all(input.as_bytes()));
+        let output = child.wait_with_output().map_err(Failure::other)?;
+        if !output.status.success() {
+            return Err(Failure::other("nothing was changed or told"));
+        }
+        String::from_utf8(output.stdout).map_err(Failure::other)
+    }
+}
+
+impl Whose {
+    async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        let path = format!("/tenants/{}/users{path}", self.tenant.name());
+        self.place
+            .ask(|endpoints| Call {
+                method,
+                body: body.cloned(),
+                ..Call::get(admin(endpoints, &path))
+            })
+            .await
+    }
+}

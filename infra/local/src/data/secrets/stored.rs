@@ -1,0 +1,362 @@
+//! What the file of secrets holds, how it is completed, and how it changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use auth::{Algorithm, KeyError, KeySet, Sealer, SigningKey};
+use domain::{AgentName, Entropy, ExposeSecret, SecretString, Tenant, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{SignIn, Wanted};
+use crate::data::folder;
+use crate::error::{ChangeError, StartError};
+
+/// The form of the file.
+const VERSION: u32 = 1;
+/// How long after a rotation of signing keys the tokens before it may still live: their ten minutes, and as long as
+/// everybody who keeps keys takes to see the new ones.
+pub const OVERLAP: Duration = Duration::from_secs(15 * 60);
+
+/// What the file of secrets holds.
+// What came later than the first form of the file has a default: it is made where it is missing.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Stored {
+    version: u32,
+    pub(super) platform_key: String,
+    /// What [`KeySet`] keeps.
+    #[serde(default)]
+    pub(super) idp_keys: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    idp_keys_rotated_at: Option<i64>,
+    /// Newest first.
+    pub(super) sealing_keys: Vec<(String, String)>,
+    pub(super) tenants: BTreeMap<Tenant, StoredTenant>,
+    /// Tenants that are here no more, with the users that they had: the next start clears away what is left of them,
+    /// and none comes back because it is one of the demo tenants.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) removed: BTreeMap<Tenant, BTreeSet<String>>,
+    pub(super) slugs: BTreeMap<AgentName, String>,
+    /// The path below which AWS's own services are imitated.
+    #[serde(default)]
+    pub(super) aws_slug: String,
+    /// The passwords at the MQTT broker, by name: of the agents that serve every tenant, and of others who sign in there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) mqtt: BTreeMap<String, String>,
+    /// Which agents of the MQTT broker the registry is to know, beside those that the start names.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) mqtt_imports: BTreeSet<String>,
+}
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct StoredTenant {
+    pub(super) session_key: String,
+    /// The public half of the key before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) session_key_before: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session_key_rotated_at: Option<i64>,
+    pub(super) slugs: BTreeMap<AgentName, String>,
+    #[serde(default)]
+    pub(super) client_secret: String,
+    #[serde(default)]
+    pub(super) users: BTreeMap<String, StoredPassword>,
+    /// Users that are here no more: none comes back because it is one of the demo's.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    removed_users: BTreeSet<String>,
+    /// What users may do beside what every member may.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) roles: BTreeMap<String, Vec<String>>,
+    /// The passwords of its agents at the MQTT broker.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) mqtt: BTreeMap<String, String>,
+    /// Where people sign in to the chat.
+    #[serde(default)]
+    pub(super) sign_in: SignIn,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct StoredPassword {
+    pub(super) text: String,
+    #[serde(skip)]
+    pub(super) is_new: bool,
+}
+
+impl Stored {
+    /// Reads the file; `None` where there is none.
+    pub(crate) fn read(file: &Path) -> Result<Option<Self>, StartError> {
+        let Some(text) = folder::read(file)? else {
+            return Ok(None);
+        };
+        let damaged = |reason: String| StartError::Damaged {
+            path: file.to_owned(),
+            reason,
+        };
+        // Only where it stopped: the message itself would quote a key.
+        let stored: Self = serde_json::from_str(&text).map_err(|fault| {
+            damaged(format!(
+                "cannot be read (line {}, column {})",
+                fault.line(),
+                fault.column()
+            ))
+        })?;
+        if stored.version == VERSION {
+            Ok(Some(stored))
+        } else {
+            Err(damaged(format!(
+                "is of version {}, this program knows {VERSION}",
+                stored.version
+            )))
+        }
+    }
+
+    /// Writes the file.
+    pub(crate) fn write(&self, file: &Path) -> Result<(), StartError> {
+        let text = serde_json::to_string_pretty(self).map_err(StartError::part("key maker"))?;
+        folder::write(file, &text)
+    }
+
+    /// Makes what is missing; true where something was.
+    pub(super) fn complete(&mut self, wanted: &Wanted<'_>, entropy: &dyn Entropy) -> Result<bool, KeyError> {
+        let mut changed = false;
+        if self.version == 0 {
+            self.version = VERSION;
+            self.platform_key = new_key()?;
+            self.sealing_keys = vec![("k1".to_owned(), new_sealing_key(entropy))];
+            changed = true;
+        }
+        if self.idp_keys.is_empty() {
+            let (_, keys) = KeySet::generate(Algorithm::Es256)?;
+            self.idp_keys = keys.expose_secret().to_owned();
+            changed = true;
+        }
+        if self.aws_slug.is_empty() {
+            self.aws_slug = slug(entropy);
+            changed = true;
+        }
+        for tenant in wanted.tenants {
+            let mut known = self.tenants.keys().chain(self.removed.keys());
+            if !known.any(|known| known.name() == tenant.name()) {
+                self.tenants.insert(tenant.clone(), StoredTenant::new()?);
+                changed = true;
+            }
+        }
+        if let Some(others) = wanted.mqtt_users {
+            let agents = wanted.agents.iter().map(AgentName::as_str);
+            let names = agents.chain(others.iter().map(String::as_str));
+            changed |= add_passwords(&mut self.mqtt, names, entropy);
+        }
+        for (name, tenant) in &mut self.tenants {
+            changed |= add_slugs(&mut tenant.slugs, wanted.tenant_agents, entropy);
+            if wanted.mqtt_users.is_some() {
+                let names = wanted.tenant_agents.iter().map(AgentName::as_str);
+                changed |= add_passwords(&mut tenant.mqtt, names, entropy);
+            }
+            if tenant.client_secret.is_empty() {
+                let secret = auth::token::random("", entropy);
+                tenant.client_secret = secret.expose_secret().to_owned();
+                changed = true;
+            }
+            for (user, roles) in (wanted.users)(name) {
+                if tenant.removed_users.contains(*user) || tenant.users.contains_key(*user) {
+                    continue;
+                }
+                let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+                if !roles.is_empty() {
+                    tenant.roles.insert((*user).to_owned(), roles);
+                }
+                tenant.users.entry((*user).to_owned()).or_insert_with(|| {
+                    changed = true;
+                    let text = idp::new_password(entropy).expose_secret().to_owned();
+                    StoredPassword { text, is_new: true }
+                });
+            }
+        }
+        changed |= add_slugs(&mut self.slugs, wanted.agents, entropy);
+        Ok(changed)
+    }
+
+    /// The tenant of that name.
+    pub(crate) fn named(&self, name: &Tenant) -> Result<Tenant, ChangeError> {
+        let found = self.tenants.keys().find(|known| known.name() == name.name());
+        found.cloned().ok_or_else(|| self.unknown(name))
+    }
+
+    /// Adds a tenant, a new incarnation of its name, for [`Stored::complete`] to complete.
+    ///
+    /// # Errors
+    /// Where a tenant of that name is here.
+    pub fn add_tenant(&mut self, tenant: &Tenant) -> Result<(), ChangeError> {
+        if self.named(tenant).is_ok() {
+            return Err(ChangeError::Exists(tenant.clone()));
+        }
+        self.tenants.insert(tenant.clone(), StoredTenant::new()?);
+        Ok(())
+    }
+
+    /// Takes a tenant away, with its keys.
+    ///
+    /// # Errors
+    /// Where no such tenant is here, or it is the last one.
+    pub fn remove_tenant(&mut self, name: &Tenant) -> Result<(), ChangeError> {
+        let tenant = self.named(name)?;
+        if self.tenants.len() == 1 {
+            return Err(ChangeError::Last(tenant));
+        }
+        let gone = self.tenants.remove(&tenant).ok_or_else(|| self.unknown(name))?;
+        let users = gone.users.into_keys().collect();
+        self.removed.insert(tenant, users);
+        Ok(())
+    }
+
+    /// Keeps the password of a user, who may be new.
+    pub(crate) fn put_user(
+        &mut self,
+        name: &Tenant,
+        (user, roles): (&str, &[String]),
+        password: &SecretString,
+    ) -> Result<(), ChangeError> {
+        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
+        let tenant = self.tenants.get_mut(&tenant).ok_or(unknown)?;
+        let text = password.expose_secret().to_owned();
+        let kept = StoredPassword { text, is_new: false };
+        tenant.users.insert(user.to_owned(), kept);
+        tenant.removed_users.remove(user);
+        match roles {
+            [] => tenant.roles.remove(user),
+            roles => tenant.roles.insert(user.to_owned(), roles.to_vec()),
+        };
+        Ok(())
+    }
+
+    /// Forgets a user, for ever.
+    pub(crate) fn remove_user(&mut self, name: &Tenant, user: &str) -> Result<(), ChangeError> {
+        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
+        let tenant = self.tenants.get_mut(&tenant).ok_or(unknown)?;
+        tenant.users.remove(user);
+        tenant.roles.remove(user);
+        tenant.removed_users.insert(user.to_owned());
+        Ok(())
+    }
+
+    /// Changes where people sign in at a tenant.
+    pub(crate) fn change_sign_in(
+        &mut self,
+        name: &Tenant,
+        change: impl FnOnce(&mut SignIn) -> Result<(), ChangeError>,
+    ) -> Result<(), ChangeError> {
+        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
+        change(&mut self.tenants.get_mut(&tenant).ok_or(unknown)?.sign_in)
+    }
+
+    /// The authorization server signs with its next key from now on.
+    pub(crate) fn rotate_idp(&mut self, now: Timestamp, force: bool) -> Result<(), ChangeError> {
+        overlaps(self.idp_keys_rotated_at, now, force)?;
+        let before = SecretString::from(self.idp_keys.clone());
+        let after = KeySet::rotated(&before, Algorithm::Es256)?;
+        self.idp_keys = after.expose_secret().to_owned();
+        self.idp_keys_rotated_at = Some(now.millis());
+        Ok(())
+    }
+
+    /// A tenant's chat and host sign with a new key from now on.
+    pub(crate) fn rotate_session(
+        &mut self,
+        name: &Tenant,
+        now: Timestamp,
+        force: bool,
+    ) -> Result<(), ChangeError> {
+        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
+        let tenant = self.tenants.get_mut(&tenant).ok_or(unknown)?;
+        overlaps(tenant.session_key_rotated_at, now, force)?;
+        let before = SigningKey::from_pem(&tenant.session_key.clone().into())?;
+        tenant.session_key = new_key()?;
+        tenant.session_key_before = Some(before.public_jwk());
+        tenant.session_key_rotated_at = Some(now.millis());
+        Ok(())
+    }
+
+    /// What is sealed from now on is sealed with a new key; the keys before still open what they sealed.
+    pub(crate) fn rotate_sealing(&mut self, entropy: &dyn Entropy) {
+        let name = (self.sealing_keys.len() + 1..)
+            .map(|number| format!("k{number}"))
+            .find(|name| self.sealing_keys.iter().all(|(known, _)| known != name));
+        let key = new_sealing_key(entropy);
+        self.sealing_keys.insert(0, (name.unwrap_or_default(), key));
+    }
+
+    fn unknown(&self, name: &Tenant) -> ChangeError {
+        ChangeError::Unknown {
+            name: name.clone(),
+            known: self.tenants.keys().cloned().collect(),
+        }
+    }
+}
+
+impl StoredTenant {
+    fn new() -> Result<Self, KeyError> {
+        Ok(Self {
+            session_key: new_key()?,
+            ..Self::default()
+        })
+    }
+}
+
+/// Refuses a rotation so soon after another that tokens which still live would lose their key.
+fn overlaps(last: Option<i64>, now: Timestamp, force: bool) -> Result<(), ChangeError> {
+    let Some(last) = last.map(Timestamp::from_millis) else {
+        return Ok(());
+    };
+    let ago = now.since(last);
+    if force || ago >= OVERLAP {
+        return Ok(());
+    }
+    let minutes = |time: Duration| time.as_secs().div_ceil(60);
+    Err(ChangeError::TooSoon {
+        minutes: minutes(OVERLAP.saturating_sub(ago)),
+    })
+}
+
+fn new_key() -> Result<String, KeyError> {
+    let (_, pem) = SigningKey::generate()?;
+    Ok(pem.expose_secret().to_owned())
+}
+
+fn new_sealing_key(entropy: &dyn Entropy) -> String {
+    Sealer::generate_key(entropy).expose_secret().to_owned()
+}
+
+fn add_slugs(slugs: &mut BTreeMap<AgentName, String>, names: &[AgentName], entropy: &dyn Entropy) -> bool {
+    let mut changed = false;
+    for name in names {
+        slugs.entry(name.clone()).or_insert_with(|| {
+            changed = true;
+            slug(entropy)
+        });
+    }
+    changed
+}
+
+fn add_passwords<'n>(
+    passwords: &mut BTreeMap<String, String>,
+    names: impl Iterator<Item = &'n str>,
+    entropy: &dyn Entropy,
+) -> bool {
+    let mut changed = false;
+    for name in names {
+        if !passwords.contains_key(name) {
+            passwords.insert(name.to_owned(), slug(entropy));
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// 160 random bits: the path of an agent cannot be guessed, and two agents' paths have nothing in common.
+pub fn slug(entropy: &dyn Entropy) -> String {
+    let mut bytes = [0; 20];
+    entropy.fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,7 +1,0 @@
-//! The binary `switchyard`.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    local::cli::run()
-}

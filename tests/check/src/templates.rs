@@ -1,0 +1,429 @@
+//! The templates against each other, and against what the repository holds. What needs the code itself is in `tests/it/template.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use template_testing::policy::{Policy, Request};
+use template_testing::stacks::{functions, may, platform, tenant};
+use template_testing::{ACCOUNT, REGION, Stack, Template, root};
+
+fn text_of(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Only the host may ask models, only those that the stack lists, and without a list none.
+pub(crate) fn only_listed_models_may_be_asked_and_only_by_the_host() {
+    let stack = tenant("acme");
+    let policies = stack.template.of_type("AWS::IAM::RolePolicy");
+    let rows = [
+        (
+            "HostBedrockModels",
+            json!("bedrock:InvokeModelWithResponseStream"),
+            "BedrockModels",
+        ),
+        (
+            "HostBedrockProfiles",
+            json!([
+                "bedrock:GetInferenceProfile",
+                "bedrock:InvokeModelWithResponseStream"
+            ]),
+            "BedrockProfiles",
+        ),
+        (
+            "HostModelKeys",
+            json!("secretsmanager:GetSecretValue"),
+            "ModelKeys",
+        ),
+    ];
+    assert_eq!(policies.len(), rows.len());
+    for (id, actions, list) in rows {
+        let policy = policies[id];
+        assert_eq!(policy["RoleName"], json!({"Ref": "HostAgentRole"}), "{id}");
+        let statements = policy["PolicyDocument"]["Statement"].as_array().unwrap();
+        assert_eq!(statements.len(), 1, "{id}");
+        assert_eq!(statements[0]["Action"], actions, "{id}");
+        assert_eq!(statements[0]["Resource"], json!({"Ref": list}), "{id}");
+        assert_eq!(
+            stack.template.resources()[id]["Condition"],
+            format!("Has{list}"),
+            "{id}"
+        );
+        let parameter = &stack.template.document["Parameters"][list];
+        assert_eq!(parameter["Default"], "", "{id}");
+        let pattern = parameter["AllowedPattern"].as_str().unwrap();
+        let pattern = regex_lite::Regex::new(&format!("^{pattern}$")).unwrap();
+        assert!(
+            !pattern.is_match("*") && !pattern.is_match("arn:aws:bedrock:eu-north-1::foundation-model/*"),
+            "{id}"
+        );
+    }
+    // Nobody spends money without a limit.
+    let rule = &stack.template.document["Rules"]["Limited"]["Assertions"][0]["Assert"]["Fn::Or"];
+    let no_limit = json!({"Fn::Not": [{"Fn::Equals": [{"Ref": "TokensPerDay"}, ""]}]});
+    assert!(rule.as_array().unwrap().contains(&no_limit), "{rule}");
+    assert_eq!(
+        stack.template.document["Parameters"]["TokensPerDay"]["Default"],
+        ""
+    );
+    for (stack, function) in functions() {
+        assert!(
+            !may(&stack, &function, "bedrock:InvokeModelWithResponseStream"),
+            "{function}"
+        );
+    }
+}
+
+/// Who reads a variable, as the table of `edge::config` says it.
+fn readers() -> BTreeMap<String, String> {
+    let text = text_of("shared/edge/src/config.rs");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("//! | `"));
+    rows.map(|row| {
+        let mut cells = row.split('|').map(str::trim);
+        let name = cells.next().unwrap_or_default().trim_end_matches('`');
+        (name.to_owned(), cells.next().unwrap_or_default().to_owned())
+    })
+    .collect()
+}
+
+pub(crate) fn the_table_of_settings_says_who_gets_each() {
+    let readers = readers();
+    for (stack, id) in functions() {
+        let package = stack.template.package(&id);
+        let given = stack.environment(&id);
+        for (name, who) in &readers {
+            let told = who.split(", ").any(|reader| reader == package);
+            assert!(!told || given.contains_key(name), "{id} does not get {name}");
+            assert!(
+                told || who == "all" || !given.contains_key(name),
+                "{name}: the table does not know of {package}"
+            );
+        }
+        assert!(
+            given.keys().all(|name| readers.contains_key(name)),
+            "{id}: {given:?}"
+        );
+    }
+}
+
+pub(crate) fn every_function_of_the_repository_is_in_a_template_under_its_own_name() {
+    let folder = root().join("functions");
+    let there: BTreeSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().join("Cargo.toml").exists())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        // It holds connections to a broker: a process, which no gateway calls.
+        .filter(|name| name != "mqtt_bridge")
+        .collect();
+    let deployed: BTreeSet<String> = functions()
+        .iter()
+        .map(|(stack, id)| {
+            let package = stack.template.package(id);
+            let camel: String = package
+                .split('_')
+                .map(|word| word[..1].to_uppercase() + &word[1..])
+                .collect();
+            // The one that is deployed once more, for what the calendar agent asks its users.
+            if id != "CalendarCallbackFunction" {
+                assert_eq!(*id, format!("{camel}Function"));
+            }
+            let code = stack.template.functions()[id.as_str()]["CodeUri"]
+                .as_str()
+                .unwrap();
+            assert!(code.ends_with(&format!("functions/{package}/")), "{id}: {code}");
+            package.to_owned()
+        })
+        .collect();
+    assert_eq!(deployed, there);
+}
+
+pub(crate) fn the_sweeper_knows_the_queue_of_every_agent_of_every_tenant() {
+    let known = platform().environment("TaskSweeperFunction")["WAKE_QUEUES"].clone();
+    let known: BTreeMap<String, String> = serde_json::from_str(&known).unwrap();
+    for name in ["acme", "globex-2"] {
+        let mut wanted = BTreeMap::new();
+        for (stack, ids) in [
+            (
+                platform(),
+                &["WeatherQueue", "AirbnbQueue", "CalendarQueue", "ReportQueue"][..],
+            ),
+            (tenant(name), &["HostQueue", "HorizonQueue"]),
+        ] {
+            for id in ids {
+                let url = stack.text(&json!({ "Ref": id }));
+                wanted.insert(id.trim_end_matches("Queue").to_lowercase(), url);
+            }
+        }
+        let meant: BTreeMap<String, String> = known
+            .iter()
+            .map(|(agent, url)| (agent.clone(), url.replace("{tenant}", name)))
+            .collect();
+        assert_eq!(meant, wanted);
+        let policy = Policy::of(&platform(), "TaskSweeperFunction");
+        for url in meant.values() {
+            let send = Request {
+                action: "sqs:SendMessage".to_owned(),
+                resource: format!(
+                    "arn:aws:sqs:{REGION}:{ACCOUNT}:{}",
+                    url.rsplit('/').next().unwrap()
+                ),
+                leading_keys: Vec::new(),
+                attributes: Vec::new(),
+            };
+            assert!(policy.allows(&send), "{url}");
+        }
+    }
+}
+
+/// Settings, suspension and incarnation are one item.
+pub(crate) fn of_the_tenants_record_the_chat_writes_the_settings_alone() {
+    let stack = tenant("acme");
+    for id in stack.template.functions().keys() {
+        let policy = Policy::of(&stack, id);
+        let ask = |action: &str, attributes: &[&str]| {
+            policy.allows(&Request {
+                action: format!("dynamodb:{action}"),
+                resource: format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-tenants"),
+                leading_keys: vec!["acme".to_owned()],
+                attributes: ["pk", "sk"]
+                    .iter()
+                    .chain(attributes)
+                    .map(|&name| name.to_owned())
+                    .collect(),
+            })
+        };
+        let is_chat = *id == "ChatApiFunction";
+        assert_eq!(ask("UpdateItem", &["settings"]), is_chat, "{id}");
+        for more in ["status", "prefix", "media"] {
+            assert!(!ask("UpdateItem", &["settings", more]), "{id} may write {more}");
+        }
+        for action in ["PutItem", "DeleteItem", "BatchWriteItem", "Scan"] {
+            assert!(!ask(action, &["settings"]), "{id}: {action}");
+        }
+    }
+}
+
+pub(crate) fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_is_due() {
+    let tasks = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-tasks");
+    for (stack, id) in functions() {
+        let policy = Policy::of(&stack, &id);
+        let due = Request {
+            action: "dynamodb:Query".to_owned(),
+            resource: format!("{tasks}/index/by_due"),
+            leading_keys: vec!["due#3".to_owned()],
+            attributes: Vec::new(),
+        };
+        assert_eq!(policy.allows(&due), id == "TaskSweeperFunction", "{id}");
+        let own = match id.as_str() {
+            "WeatherAgentFunction" => "weather",
+            "ReportAgentFunction" => "report",
+            "AirbnbAgentFunction" => "airbnb",
+            "CalendarAgentFunction" | "CalendarCallbackFunction" => "calendar",
+            "HorizonAgentFunction" => "horizon",
+            "HostAgentFunction" | "ChatApiFunction" | "OauthCallbackFunction" | "WebhookReceiverFunction" => {
+                "host"
+            }
+            _ => "",
+        };
+        for agent in ["weather", "airbnb", "calendar", "report", "horizon", "host"] {
+            let read = Request {
+                action: "dynamodb:GetItem".to_owned(),
+                resource: tasks.clone(),
+                leading_keys: vec![format!("acme#{agent}#task#1")],
+                attributes: Vec::new(),
+            };
+            assert_eq!(
+                policy.allows(&read),
+                agent == own,
+                "{id} and the tasks of {agent}"
+            );
+        }
+    }
+}
+
+pub(crate) fn a_changed_api_is_deployed_anew() {
+    for (name, stack) in [
+        ("template.yaml", platform()),
+        ("infra/tenant.yaml", tenant("acme")),
+    ] {
+        let mut text = String::new();
+        let (methods, answers) = ("AWS::ApiGateway::Method", "AWS::ApiGateway::GatewayResponse");
+        for kind in ["AWS::ApiGateway::Resource", methods, answers] {
+            for (id, properties) in stack.template.of_type(kind) {
+                text.push_str(&format!("{id}{properties}"));
+            }
+        }
+        // FNV-1a: any hash does that is the same everywhere.
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let wanted = format!("Deployment{:08X}", hash >> 32);
+        let deployments = stack.template.of_type("AWS::ApiGateway::Deployment");
+        let found: Vec<&&str> = deployments.keys().collect();
+        assert_eq!(
+            found,
+            [&wanted.as_str()],
+            "{name}: the deployment must have this name now"
+        );
+        let snapped = [methods, answers].map(|kind| stack.template.of_type(kind));
+        let awaited = &stack.template.resources()[wanted.as_str()]["DependsOn"];
+        let awaited: BTreeSet<&str> = awaited
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|id| id.as_str().unwrap())
+            .collect();
+        assert_eq!(
+            awaited,
+            snapped.iter().flat_map(|kind| kind.keys().copied()).collect(),
+            "{name}: a deployment of all methods, and of what the gateway says itself"
+        );
+    }
+}
+
+pub(crate) fn agents_addresses_cannot_be_guessed() {
+    for (template, names) in [
+        (
+            Template::platform(),
+            &["WeatherPath", "AirbnbPath", "CalendarPath", "ReportPath"][..],
+        ),
+        (Template::tenant(), &["HostPath", "HorizonPath"]),
+    ] {
+        for name in names {
+            let parameter = &template.document["Parameters"][name];
+            assert_eq!(parameter["AllowedPattern"], "[0-9a-f]+", "{name}");
+            assert!(
+                parameter["MinLength"].as_u64() >= Some(32),
+                "{name}: 128 bits, four a digit"
+            );
+            assert!(parameter.get("Default").is_none(), "{name} has no default");
+        }
+    }
+}
+
+pub(crate) fn secrets_and_logs_are_each_functions_own() {
+    for (stack, id) in functions() {
+        let function = stack.template.functions()[id.as_str()];
+        let group = function["LoggingConfig"]["LogGroup"]["Ref"].as_str().unwrap();
+        assert_eq!(group, format!("{}Logs", id.trim_end_matches("Function")));
+        assert!(
+            stack.template.of_type("AWS::Logs::LogGroup")[group]["RetentionInDays"].is_object(),
+            "{group} is kept forever"
+        );
+        // What the environment names is what the policy lets it read.
+        let policy = Policy::of(&stack, &id);
+        for (name, value) in stack.environment(&id) {
+            // An empty one names no secret: the function does without.
+            if name.ends_with("_SECRET") && !value.is_empty() {
+                let read = Request {
+                    action: "secretsmanager:GetSecretValue".to_owned(),
+                    resource: value,
+                    leading_keys: Vec::new(),
+                    attributes: Vec::new(),
+                };
+                assert!(policy.allows(&read), "{id} may read its {name}");
+            }
+        }
+        let unread: Vec<_> = policy
+            .unused()
+            .into_iter()
+            .filter(|(_, action)| action == "secretsmanager:GetSecretValue")
+            .collect();
+        assert_eq!(unread, [], "{id} may read a secret that it is not told of");
+    }
+}
+
+/// CloudFront's function, run by the machine's own Node.
+pub(crate) fn what_stands_in_front_gives_the_challenge_its_name_back() {
+    let front = Template::read("infra/front.yaml");
+    let functions = front.of_type("AWS::Lambda::Function");
+    let code = functions["HeaderFunction"]["Code"]["ZipFile"].as_str().unwrap();
+    let run = |headers: Value| -> Value {
+        let event =
+            json!({"Records": [{"cf": {"response": {"status": "401", "headers": headers, "body": "x"}}}]});
+        let script = format!(
+            "{code}\nexports.handler({event}).then((answer) => console.log(JSON.stringify(answer)));"
+        );
+        let output = std::process::Command::new("node")
+            .args(["--input-type=commonjs", "-e", &script])
+            .output()
+            .expect("node runs");
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let challenge = r#"Bearer realm="x", resource_metadata="https://h/y""#;
+    let other = json!([{"key": "Content-Type", "value": "application/json"}]);
+    let renamed = json!([{"key": "x-amzn-Remapped-WWW-Authenticate", "value": challenge}]);
+    let answer = run(json!({"content-type": other, "x-amzn-remapped-www-authenticate": renamed}));
+    assert_eq!(
+        answer["headers"],
+        json!({"content-type": other, "www-authenticate": [{"key": "WWW-Authenticate", "value": challenge}]})
+    );
+    assert_eq!((&answer["status"], &answer["body"]), (&json!("401"), &json!("x")));
+    assert_eq!(
+        run(json!({"content-type": other}))["headers"],
+        json!({"content-type": other})
+    );
+    // It is called for answers of 400 and above too, by a version, and answers are nobody's to keep.
+    let distribution = &front.of_type("AWS::CloudFront::Distribution")["Distribution"]["DistributionConfig"];
+    let behavior = &distribution["DefaultCacheBehavior"];
+    let called = &behavior["LambdaFunctionAssociations"][0];
+    assert_eq!(
+        (&called["EventType"], &called["LambdaFunctionARN"]),
+        (&json!("origin-response"), &json!({"Ref": "HeaderVersion1"}))
+    );
+    // CachingDisabled.
+    assert_eq!(behavior["CachePolicyId"], "4135ea2d-6df8-44a3-9df3-4b5a84be39ad");
+    let hosts = front.document["Parameters"]["ApiHost"]["AllowedPattern"]
+        .as_str()
+        .unwrap();
+    let hosts = regex_lite::Regex::new(&format!("^{hosts}$")).unwrap();
+    for stack in [platform(), tenant("acme")] {
+        let host = stack.output("ApiHost");
+        assert!(hosts.is_match(&host), "{host}");
+    }
+    assert!(!hosts.is_match("evil.example"));
+}
+
+pub(crate) fn nothing_is_reserved_for_the_sweeper_unless_somebody_says_so() {
+    let stack = platform();
+    let reserved = &stack.template.functions()["TaskSweeperFunction"]["ReservedConcurrentExecutions"];
+    assert_eq!(
+        reserved["Fn::If"][2],
+        json!({"Ref": "AWS::NoValue"}),
+        "{reserved}"
+    );
+    assert_eq!(
+        stack.template.document["Parameters"]["SweeperConcurrency"]["Default"],
+        ""
+    );
+    let given = stack.with(&[("SweeperConcurrency", "2")]);
+    assert_eq!(given.text(reserved), "2");
+}
+
+pub(crate) fn every_api_takes_so_many_requests_a_second_and_no_more() {
+    let given = [
+        ("Agents", "[{}]"),
+        ("Requesters", r#"["acme.example"]"#),
+        ("IotHost", "abc123-ats.iot.eu-north-1.amazonaws.com"),
+    ];
+    let iot = Stack::new(Template::read("infra/mqtt-iot.yaml"), "switchyard-mqtt", &given);
+    for (stack, kind, settings) in [
+        (platform(), "AWS::ApiGateway::Stage", "/MethodSettings/0"),
+        (tenant("acme"), "AWS::ApiGateway::Stage", "/MethodSettings/0"),
+        (iot, "AWS::ApiGatewayV2::Stage", "/DefaultRouteSettings"),
+    ] {
+        let stages = stack.template.of_type(kind);
+        assert_eq!(stages.len(), 1, "{kind}");
+        for stage in stages.values() {
+            let settings = stage.pointer(settings).unwrap();
+            for limit in ["ThrottlingRateLimit", "ThrottlingBurstLimit"] {
+                let limit: u32 = stack.text(&settings[limit]).parse().unwrap();
+                assert!((1..=10_000).contains(&limit), "{kind}: {settings}");
+            }
+        }
+        for group in stack.template.of_type("AWS::Logs::LogGroup").values() {
+            assert!(group["RetentionInDays"].is_object(), "{group}");
+        }
+    }
+}

@@ -77,6 +77,15 @@ pub(super) struct Up {
     /// last may be `rules`, the built-in rules, which decide if no model is named
     #[arg(long, value_name = "MODEL")]
     model: Vec<String>,
+    /// How people's words are understood where no language model is named: by `sentences` (a small model of sentences, which is
+    /// downloaded once, 91 MB, and kept in the cache) or by `words` alone
+    #[arg(
+        long,
+        value_name = "sentences|words",
+        env = "SWITCHYARD_UNDERSTANDING",
+        default_value = "sentences"
+    )]
+    understanding: Understanding,
     /// Which plans wait for their user's approval: `always`, `over:N` (plans of more than N steps) or `never`
     #[arg(long, value_name = "always|over:N|never", default_value_t)]
     plan_approval: PlanApproval,
@@ -130,6 +139,41 @@ pub(super) struct Up {
     /// A folder with a build of the page, which `page --watch` makes.
     #[arg(skip)]
     pub(super) page: Option<PathBuf>,
+}
+
+/// How people's words are understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Understanding {
+    /// By a model of sentences, once it is there.
+    Sentences,
+    /// By words alone.
+    Words,
+}
+
+/// Where what is fetched once for all systems of a user is kept.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "where a user's cache is, no setting of ours says"
+)]
+fn cache() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || variable("HOME").map(|home| home.join(".cache"));
+    variable("XDG_CACHE_HOME").or_else(home).map(|cache| cache.join("switchyard"))
+}
+
+/// Fills the slot beside what the system does, and says in a line how words are understood.
+async fn understand(slot: nlu::Slot, machine: bool) {
+    let say = move |line: &str| match machine {
+        true => tracing::info!("{line}"),
+        false => eprintln!("{line}"),
+    };
+    let Some(folder) = cache() else {
+        return say("Words are matched only: there is no HOME to keep the model of sentences in.");
+    };
+    match local::understanding::fill(&slot, folder, say).await {
+        Ok(()) => say("Sentences are understood by multilingual-e5-small."),
+        Err(error) => say(&format!("Words are matched only: {error}.")),
+    }
 }
 
 /// What is logged, beside the lines that tell of tasks.
@@ -330,6 +374,8 @@ impl Up {
             mqtt,
             ..Options::default()
         };
+        let understands = options.models.is_none() && self.understanding == Understanding::Sentences;
+        let slot = options.understanding.clone();
         let starting = System::start(options);
         let system = tokio::select! {
             system = starting => system?,
@@ -346,9 +392,13 @@ impl Up {
         if told.is_err() {
             tracing::debug!("nobody reads the standard output");
         }
+        let understanding = understands.then(|| tokio::spawn(understand(slot, machine)));
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
+        }
+        if let Some(understanding) = understanding {
+            understanding.abort();
         }
         tokio::select! {
             () = system.stop() => {

@@ -107,6 +107,7 @@ pub(crate) struct Site {
     /// Hears whose users an admin has changed.
     pub(crate) changed_users: Changed,
     pub(crate) tempo: Tempo,
+    pub(crate) understanding: nlu::Slot,
 }
 
 impl Site {
@@ -300,6 +301,7 @@ impl Control {
             // Keys that were fetched before may be rotated ones.
             keys: JwksCache::new(Arc::new(FetchedKeys(self.outbound.clone()))),
             settings: site.tempo.agent.clone(),
+            understanding: site.understanding.clone(),
         };
         assemble(
             &site.functions,

@@ -37,6 +37,7 @@ pub mod openapi;
 mod options;
 mod queue;
 mod system;
+pub mod understanding;
 pub mod zone;
 
 pub use data::endpoints::{DemoUser, Endpoints, MqttEndpoints, TenantEndpoints};

@@ -41,6 +41,8 @@ pub struct Options {
     pub google: Option<Box<GoogleClient>>,
     /// Language models that the hosts ask; without any, the rules decide.
     pub models: Option<Models>,
+    /// Where the engine that understands people's words is, or will be ([`crate::understanding`]); words decide without it.
+    pub understanding: nlu::Slot,
     /// Which plans wait for their user's word.
     pub plan_approval: PlanApproval,
     /// Whether chats let nobody in who has not signed in; else there are guests.
@@ -186,6 +188,7 @@ impl Default for Options {
             live: BTreeSet::new(),
             google: None,
             models: None,
+            understanding: nlu::Slot::default(),
             plan_approval: PlanApproval::Never,
             require_sign_in: false,
             page: None,

@@ -134,6 +134,7 @@ impl System {
             mqtt,
             sweep_every,
             tempo,
+            understanding,
             joined,
             meter,
             ..
@@ -159,6 +160,7 @@ impl System {
             lists,
             changed_users,
             tempo,
+            understanding,
         };
         let current = Current {
             secrets,

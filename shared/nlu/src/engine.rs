@@ -15,6 +15,8 @@ use crate::space::Space;
 pub const TEXT_MAX: usize = 2_000;
 /// Most cards that are kept ready; more begin anew.
 const CARDS_MAX: usize = 2_000;
+/// Texts that are given to the model of sentences at once.
+const AT_ONCE: usize = 64;
 /// Most texts of a card that are read.
 const CARD_TEXTS_MAX: usize = 64;
 
@@ -194,7 +196,11 @@ async fn vectors(
     if let Some(vectors) = kept.load(embed.model(), texts).await {
         return Ok(vectors);
     }
-    let vectors = embed.embed(texts).await?;
+    let mut vectors = Vec::with_capacity(texts.len());
+    // Few at a time, so that whoever wants it to end need not wait for all of them.
+    for some in texts.chunks(AT_ONCE) {
+        vectors.extend(embed.embed(some).await?);
+    }
     kept.keep(embed.model(), texts, &vectors).await;
     Ok(vectors)
 }

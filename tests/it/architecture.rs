@@ -34,7 +34,7 @@ struct Beside {
     built_into: &'static [&'static str],
 }
 
-const BESIDE: [Beside; 4] = [
+const BESIDE: [Beside; 5] = [
     Beside {
         folder: "infra/dynamodb",
         uses: &["workspace_features"],
@@ -49,6 +49,11 @@ const BESIDE: [Beside; 4] = [
         folder: "shared/store_testing",
         uses: &["domain", "dynamodb", "store", "workspace_features"],
         built_into: &["tests", "tools"],
+    },
+    Beside {
+        folder: "shared/words_testing",
+        uses: &["domain", "workspace_features"],
+        built_into: &[],
     },
     Beside {
         folder: "tests/workspace_features",

@@ -18,7 +18,7 @@ mod split;
 mod terms;
 
 use async_trait::async_trait;
-use domain::AgentType;
+use domain::{AgentType, to_read};
 
 use crate::{Agents, Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
 pub use ability::lacking;
@@ -39,7 +39,7 @@ impl Model for Rules {
     async fn step(&self, prompt: &Prompt, _draft: &mut dyn Draft) -> Result<Answer, ModelError> {
         let step = self.decide(prompt);
         let text = prompt.turns.iter().rev().find_map(|turn| match turn {
-            Turn::User(text) => Some(text.as_str()),
+            Turn::User(text) => Some(to_read(text)),
             _ => None,
         });
         let conditional = pieces(&step) > 1 && text.is_some_and(order::has_condition);
@@ -77,8 +77,28 @@ impl Rules {
         let Some(Turn::User(text)) = since.first() else {
             return Step::Say(phrase::offer(&prompt.agents));
         };
-        route(prompt, before, text)
+        let read = to_read(text);
+        let unread = text.get(read.len()..).unwrap_or_default();
+        handed_on(route(prompt, before, read), unread)
     }
+}
+
+/// The same step where what stands behind the text that was read goes along with the last piece of work.
+fn handed_on(mut step: Step, unread: &str) -> Step {
+    if let Step::Call(calls) = &mut step {
+        match calls.last_mut().map(|call| &mut call.tool) {
+            Some(Tool::SendMessage { message, .. }) => message.push_str(unread),
+            Some(Tool::PlanTasks { tasks }) => {
+                tasks
+                    .iter_mut()
+                    .next_back()
+                    .into_iter()
+                    .for_each(|task| task.message.push_str(unread));
+            }
+            _ => {}
+        }
+    }
+    step
 }
 
 fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
@@ -142,6 +162,7 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
 /// that to be taken for a request.
 #[must_use]
 pub fn is_surely_for_somebody(agents: &Agents, text: &str) -> bool {
+    let text = to_read(text);
     let reader = Reader::of(agents.index());
     reader.best(text, reader.bar(text) * reading::SURELY).is_some() || reader.is_called(text)
 }
@@ -149,6 +170,7 @@ pub fn is_surely_for_somebody(agents: &Agents, text: &str) -> bool {
 /// Whether anything says that a text is for some agent.
 #[must_use]
 pub fn is_for_somebody(agents: &Agents, text: &str) -> bool {
+    let text = to_read(text);
     let reader = Reader::of(agents.index());
     reader.best(text, reader.bar(text)).is_some() || reader.is_called(text)
 }
@@ -156,14 +178,14 @@ pub fn is_for_somebody(agents: &Agents, text: &str) -> bool {
 /// Whether a text says something else instead of what an agent was asked before.
 #[must_use]
 pub fn corrects(text: &str, earlier: &str) -> bool {
-    follow_up::corrects(text, earlier)
+    follow_up::corrects(to_read(text), to_read(earlier))
 }
 
 /// The types that are named where nobody gets a text and nobody is offered for it, the likeliest first; three at most.
 #[must_use]
 pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {
     let reader = Reader::of(agents.index());
-    reader.worth_naming(text).into_iter().cloned().collect()
+    reader.worth_naming(to_read(text)).into_iter().cloned().collect()
 }
 
 /// The agents that were used last, where they are still there, with what they were asked; the last of them first.

@@ -90,7 +90,7 @@ pub use turn::{
     CALL_RESULT_MAX, CallEnd, CallResult, ModelTurn, OPAQUE_MAX, TASK_STATUS, TURN_TEXT_MAX, TokenUsage,
     TurnCall,
 };
-pub use unkept::{RESULTS_MAX, Unkept, excerpt};
+pub use unkept::{ARTIFACTS_MAX, RESULTS_MAX, Unkept, excerpt};
 pub use user_context::{InvalidContext, UserContext};
 
 /// Secrets that neither print nor log, and are wiped when dropped.

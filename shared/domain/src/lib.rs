@@ -28,6 +28,7 @@
 //! ```
 
 mod brand;
+mod brought;
 mod caller;
 mod clean;
 mod entropy;

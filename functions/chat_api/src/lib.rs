@@ -43,6 +43,7 @@ mod page;
 mod place;
 mod plan_view;
 mod push;
+mod push_services;
 mod push_told;
 mod registry;
 mod relay;
@@ -75,6 +76,7 @@ use edge::{Error, FILES_BODY_LIMIT, Front, Function, Ground};
 use routes::{Route, Routes};
 
 pub use config::Config;
+pub use push_services::PushServices;
 pub use state::{ChatSettings, State};
 
 /// The function's name.
@@ -101,6 +103,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         entropy: ground.entropy,
         require_sign_in: config.require_sign_in,
         tokens_per_day: config.tokens_per_day,
+        push_services: config.push_services,
         page: config.page,
         settings: ChatSettings {
             grace: config.grace,

@@ -185,7 +185,7 @@ export async function signIn(page, system, name) {
 }
 
 /** One system and one browser for all tests of a file, with a visit to Acme's page. What it holds is there once a test runs. */
-export function shared(options) {
+export function shared({ up = [], ...options } = {}) {
   const all = {
     /** A page of a new visitor, closed with the test; with a name, of that person who has signed in. */
     async visit(t, name) {
@@ -199,7 +199,7 @@ export function shared(options) {
     },
   };
   before(async () => {
-    [all.system, all.browser] = await Promise.all([System.start(), launch()]);
+    [all.system, all.browser] = await Promise.all([System.start(...up), launch()]);
     all.base = all.system.base('acme');
   });
   after(async () => {

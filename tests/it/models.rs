@@ -126,8 +126,7 @@ fn line(outcome: &Result<Answer, ModelError>) -> String {
         }
         Ok(Answer {
             step: Step::Choose {
-                of,
-                why: llm::Why::Unsure,
+                of, ..
             },
             ..
         }) => format!("lets choose of {}", of.len()),

@@ -190,7 +190,7 @@ async fn a_push_service_that_refuses_for_now_is_asked_again_by_the_hosts_schedul
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_was_killed_before_the_push_still_sends_it() {
     let (data, port) = (tempfile::tempdir().expect("a folder"), free_port());
-    let mut up = Up::start(data.path(), port);
+    let mut up = Up::start_more(data.path(), port, &["--push-service", "127.0.0.1"]);
     let place = |name: &str| up.endpoints[name].as_str().expect("an endpoint").to_owned();
     let registry = (place("registry"), place("registry_token"));
     let agent = Scripted::registered(
@@ -227,7 +227,7 @@ async fn whoever_was_killed_before_the_push_still_sends_it() {
         }
         up.kill();
         phone.answers(201);
-        up = Up::start(data.path(), port);
+        up = Up::start_more(data.path(), port, &["--push-service", "127.0.0.1"]);
         user.until(&task, &["completed"]).await;
         let wanted = heard + if matches!(kill, Kill::WhileItIsSent) { 2 } else { 1 };
         let (headers, told) = phone.nth(wanted).await;

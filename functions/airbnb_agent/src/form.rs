@@ -23,7 +23,7 @@ pub(crate) fn filled(form: &McpForm, replies: &[&Message]) -> Result<Filled, Str
                 given.extend(named);
             }
         }
-        let text = reply.text();
+        let text = reply.text_to_read();
         let (text, Some(field)) = (text.trim(), open(form, &given)) else {
             continue;
         };

@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 
 use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
-use domain::{Message, Timestamp, UserContext, clean};
+use domain::{Message, READ_MAX, Timestamp, UserContext, clean};
 use serde::{Deserialize, Serialize};
 use words::{Currency, DateOrder, Glossary, Named, When, days, places, text};
 
@@ -33,8 +33,6 @@ use people::Party;
 /// What rooms and those who stay in them are called in other languages.
 static ABROAD: LazyLock<Glossary> = LazyLock::new(|| Glossary::of(include_str!("wanted/abroad.txt")));
 
-/// Most characters of a message that are read.
-const TEXT_MAX: usize = 2_000;
 /// Most characters of a place's name.
 const PLACE_MAX: usize = 80;
 /// Most guests and nights of a search.
@@ -225,7 +223,7 @@ impl Reading {
         for (index, message) in said.iter().enumerate() {
             let asked = self.wanted(together.clone()).err().unwrap_or_default();
             let is_priced = Some(&asked) == self.in_other_money(&together).as_ref();
-            let (mut text, data) = (message.text(), data::read(message));
+            let (mut text, data) = (message.text_to_read(), data::read(message));
             // A number alone is what was asked for, "no" is no highest price.
             let alone = people::number_alone(&text);
             if is_priced && words::yes_or_no(&text) == Some(false) {
@@ -261,11 +259,10 @@ impl Reading {
 
     /// What words say. In a `reply` a name is taken for a place that nothing speaks for but that it is asked for.
     fn words(&self, said: &str, reply: bool) -> Said {
-        let said: String = said.chars().take(TEXT_MAX).collect();
         let known = |word: &str| places::is_common(word) || is_topic(word);
-        let said = ABROAD.in_english(&said, known).unwrap_or(said);
-        let said = price::spelled(&said);
-        let mut words = text::split(&said, TEXT_MAX);
+        let english = ABROAD.in_english(said, known);
+        let said = price::spelled(english.as_deref().unwrap_or(said));
+        let mut words = text::split(&said, READ_MAX);
         let unsure = people::unsure(&said, &words);
         text::mark_topic(&mut words, is_topic);
         let (price, currencies) = price::take(&mut words).unzip();

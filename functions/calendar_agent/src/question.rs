@@ -197,7 +197,7 @@ impl Reading {
         let month = self.now.with_timezone(&self.zone.unwrap_or(Tz::UTC)).month();
         let read = |text: &str| words_of::read(text, self.order, month);
         let together = said.iter().fold(Said::default(), |before, message| {
-            let text = message.text();
+            let text = message.text_to_read();
             let words = match words::corrected(&text) {
                 Some((first, instead)) => read(first).then(read(instead)),
                 None => read(&text),

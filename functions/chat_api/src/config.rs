@@ -8,7 +8,7 @@ use domain::{Tenant, parse_tokens};
 use edge::config::{ConfigError, Env};
 use url::Url;
 
-use crate::ChatSettings;
+use crate::{ChatSettings, PushServices};
 
 /// The function's settings, read once.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub struct Config {
     pub require_sign_in: bool,
     /// `TOKENS_PER_DAY`: the host's own limit of tokens of language models in a day, for the tenant's operators to see.
     pub tokens_per_day: Option<u64>,
+    /// `PUSH_SERVICES` (hosts with commas between them): push services that browsers may be reached at beside those of their makers.
+    pub push_services: PushServices,
     /// `CHAT_GRACE` (seconds, default 60): how long a turn stays open at most, while the host itself works.
     pub grace: Duration,
     /// A folder with a build of the page in place of the function's own. No variable says it: only the local system does, for whoever
@@ -52,6 +54,7 @@ impl Config {
         let session_key = env.required("SESSION_KEY_SECRET");
         let require_sign_in = env.or("REQUIRE_SIGN_IN", true);
         let tokens_per_day: Result<Option<DailyTokens>, ConfigError> = env.optional("TOKENS_PER_DAY");
+        let push_services = env.or("PUSH_SERVICES", PushServices::default());
         let grace = env.seconds_or("CHAT_GRACE", usual.grace);
         Ok(Self {
             tenant: tenant?,
@@ -62,6 +65,7 @@ impl Config {
             session_key: session_key?,
             require_sign_in: require_sign_in?,
             tokens_per_day: tokens_per_day?.map(|DailyTokens(tokens)| tokens),
+            push_services: push_services?,
             grace: grace?,
             page: None,
         })

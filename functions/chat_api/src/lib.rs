@@ -29,6 +29,7 @@ use edge::{Error, FILES_BODY_LIMIT, Front, Function, Ground};
 use routes::{Route, Routes};
 
 pub use config::Config;
+pub use push::services::PushServices;
 pub use state::{ChatSettings, State};
 
 /// The function's name.
@@ -55,6 +56,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         entropy: ground.entropy,
         require_sign_in: config.require_sign_in,
         tokens_per_day: config.tokens_per_day,
+        push_services: config.push_services,
         page: config.page,
         settings: ChatSettings {
             grace: config.grace,

@@ -15,6 +15,7 @@ use crate::chat::known_models::LastModels;
 use crate::host::{HostClient, HostClientParts};
 use crate::ops::registry::RegistryClient;
 use crate::page::built::Built;
+use crate::push::services::PushServices;
 
 /// What the function works with, given by whoever starts it.
 pub struct State {
@@ -46,6 +47,8 @@ pub struct State {
     pub require_sign_in: bool,
     /// How many tokens of language models the host may use in a day where the tenant has set nothing; shown, and heeded by the host.
     pub tokens_per_day: Option<u64>,
+    /// Where browsers may be reached beside the services of their makers.
+    pub push_services: PushServices,
     /// A folder with a build of the page in place of the function's own.
     pub page: Option<PathBuf>,
     /// Times.
@@ -92,6 +95,8 @@ pub(crate) struct AppState {
     pub(crate) users: Option<Url>,
     /// The keys for browsers that are told of tasks.
     pub(crate) push: Arc<WebPushKeys>,
+    /// Where those may be reached.
+    pub(crate) push_services: PushServices,
     /// The way to push services.
     pub(crate) outbound: Outbound,
     pub(crate) store: Store,
@@ -127,6 +132,7 @@ impl AppState {
             entropy,
             require_sign_in,
             tokens_per_day,
+            push_services,
             page,
             settings,
         } = state;
@@ -167,6 +173,7 @@ impl AppState {
             host: host_client,
             registry,
             push,
+            push_services,
             outbound,
             store,
             clock,

@@ -1,5 +1,7 @@
 //! What somebody asks about orders, read out of plain words or data.
 
+use std::collections::HashSet;
+
 use domain::{Message, PartContent, Role};
 use serde_json::Value;
 
@@ -47,7 +49,7 @@ impl Question {
                 _ => Vec::new(),
             })
             .collect();
-        match (numbers.is_empty(), Self::read(&message.text())) {
+        match (numbers.is_empty(), Self::read(&message.text_to_read())) {
             (false, Self::Numbers(more)) => Self::numbers(numbers.into_iter().chain(more)),
             (false, _) => Self::numbers(numbers),
             (true, read) => read,
@@ -96,12 +98,9 @@ impl Question {
     }
 
     fn numbers(numbers: impl IntoIterator<Item = String>) -> Self {
-        let mut unique: Vec<String> = Vec::new();
-        for number in numbers {
-            if !unique.contains(&number) {
-                unique.push(number);
-            }
-        }
+        let mut known = HashSet::new();
+        let mut unique: Vec<String> = numbers.into_iter().collect();
+        unique.retain(|number| known.insert(number.clone()));
         Self::Numbers(unique)
     }
 }
@@ -109,7 +108,7 @@ impl Question {
 /// What somebody wants done with orders that nobody can do here; the word as the card's tags have it.
 pub(crate) fn cannot(history: &[Message]) -> Option<&'static str> {
     let last = history.iter().rev().find(|message| message.role == Role::User)?;
-    let said = words(&last.text());
+    let said = words(&last.text_to_read());
     card::CANNOT
         .into_iter()
         .find(|cannot| cannot.split(' ').all(|part| said.iter().any(|word| word == part)))
@@ -128,10 +127,7 @@ fn take_page(words: &mut Vec<String>) -> u32 {
 
 /// Words in lower case, with the marks that stand within an order's number.
 fn words(text: &str) -> Vec<String> {
-    text.chars()
-        .take(4000)
-        .collect::<String>()
-        .replace(['–', '—'], "-")
+    text.replace(['–', '—'], "-")
         .replace('#', " # ")
         .split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '#' | '_')))
         .map(|word| word.trim_matches(['-', '_']).to_lowercase())
@@ -211,7 +207,7 @@ fn of_data(data: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use domain::{MessageId, Part};
+    use domain::{MessageId, Part, READ_MAX};
     use serde_json::json;
 
     use super::*;
@@ -269,5 +265,18 @@ mod tests {
             Question::Numbers(vec!["A-1".into(), "1002".into()])
         );
         assert_eq!(Question::of(&[]), Question::Unclear);
+    }
+
+    #[test]
+    fn what_a_question_takes_goes_by_its_length() {
+        let said = |part| [Message::user(MessageId::derived("m"), vec![part])];
+        words_testing::assert_linear(|text| {
+            let words = said(Part::text(text));
+            _ = (Question::of(&words), cannot(&words));
+        });
+        let numbers = |text: &str| -> Vec<usize> { (0..text.len().min(READ_MAX)).collect() };
+        words_testing::assert_linear(|text| {
+            _ = Question::of(&said(Part::data(json!({ "orders": numbers(text) }))))
+        });
     }
 }

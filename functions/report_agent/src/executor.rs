@@ -33,7 +33,7 @@ struct Reached {
 impl Executor for ReportExecutor {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let users = run.task().history.iter().filter(|said| said.role == Role::User);
-        let said: Vec<String> = users.map(Message::text).collect();
+        let said: Vec<String> = users.map(Message::text_to_read).collect();
         let plans = said.iter().enumerate().rev();
         let Some(plan) = plans.into_iter().find_map(|(at, text)| Plan::read(text, at > 0)) else {
             return Ok(Outcome::InputRequired(

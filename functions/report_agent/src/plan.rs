@@ -424,4 +424,9 @@ mod tests {
             assert!(plan.section(step).contains("tea"));
         }
     }
+
+    #[test]
+    fn what_a_request_takes_goes_by_its_length() {
+        words_testing::assert_linear(|text| _ = Plan::read(text, false));
+    }
 }

@@ -2,7 +2,7 @@
 //! that the schema does not have are ignored, and what has the wrong type is asked about.
 
 use agent::data::{Fields, objects};
-use domain::Message;
+use domain::{Message, to_read};
 use serde_json::{Map, Value, json};
 use words::{Named, When};
 
@@ -53,7 +53,7 @@ pub(crate) fn schema() -> Value {
 impl From<&Message> for Said {
     fn from(message: &Message) -> Self {
         let mut said = Self {
-            text: message.text(),
+            text: message.text_to_read(),
             data: Given::default(),
         };
         let wordless = said.text.trim().is_empty();
@@ -65,7 +65,7 @@ impl From<&Message> for Said {
             }
         }
         if wordless {
-            said.text = texts.join("; ");
+            said.text = to_read(&texts.join("; ")).to_owned();
         }
         said
     }

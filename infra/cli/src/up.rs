@@ -92,6 +92,9 @@ pub(super) struct Up {
     /// Require users to sign in to the chat, as deployed systems do; without it there are guests too
     #[arg(long)]
     require_sign_in: bool,
+    /// A push service that browsers may be reached at beside those of their makers: its host, or `*.example.com`
+    #[arg(long, value_name = "HOST")]
+    push_service: Vec<String>,
     /// How many tokens of language models each tenant may use a day (UTC), unless `tenant set NAME tokens_per_day=N` says
     /// otherwise
     #[arg(long, value_name = "N", requires = "model", default_value_t = models::TOKENS_PER_DAY, value_parser = domain::parse_tokens)]
@@ -370,6 +373,7 @@ impl Up {
             models,
             plan_approval: self.plan_approval,
             require_sign_in: self.require_sign_in,
+            push_services: self.push_service,
             page: self.page,
             mqtt,
             ..Options::default()

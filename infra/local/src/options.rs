@@ -47,6 +47,8 @@ pub struct Options {
     pub plan_approval: PlanApproval,
     /// Whether chats let nobody in who has not signed in; else there are guests.
     pub require_sign_in: bool,
+    /// Hosts of push services that browsers may be reached at beside those of their makers.
+    pub push_services: Vec<String>,
     /// A folder with a build of the page, which is shown instead of the one that is in here.
     pub page: Option<PathBuf>,
     /// The MQTT broker that agents are on as well.
@@ -165,6 +167,8 @@ pub(crate) struct Outside {
     pub(crate) plan_approval: PlanApproval,
     /// Whether chats let nobody in who has not signed in.
     pub(crate) require_sign_in: bool,
+    /// Hosts of push services that browsers may be reached at beside those of their makers.
+    pub(crate) push_services: Vec<String>,
     /// The MQTT broker that agents are on as well.
     pub(crate) mqtt: Option<MqttBroker>,
 }
@@ -191,6 +195,7 @@ impl Default for Options {
             understanding: nlu::Slot::default(),
             plan_approval: PlanApproval::Never,
             require_sign_in: false,
+            push_services: Vec::new(),
             page: None,
             mqtt: None,
             clock: Arc::new(SystemClock),

@@ -131,6 +131,7 @@ impl System {
             models,
             plan_approval,
             require_sign_in,
+            push_services,
             mqtt,
             sweep_every,
             tempo,
@@ -155,6 +156,7 @@ impl System {
                 models,
                 plan_approval,
                 require_sign_in,
+                push_services,
                 mqtt,
             },
             lists,
@@ -166,7 +168,7 @@ impl System {
             secrets,
             endpoints: endpoints.clone(),
         };
-        let control = Control::start(site, vault, current).await;
+        let control = Box::pin(Control::start(site, vault, current)).await;
         let control = Arc::new(control.map_err(|fault| database.cause(fault))?);
 
         let router = admin::router(&control)?.merge(control.served.router());

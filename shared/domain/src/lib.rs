@@ -28,6 +28,7 @@
 //! ```
 
 mod brand;
+mod brought;
 mod caller;
 mod clean;
 mod entropy;
@@ -69,7 +70,8 @@ pub use job::{
 };
 pub use job_log::JobLog;
 pub use message::{
-    ASKED_AGENT, ASKED_FROM, Artifact, Message, Metadata, Part, PartContent, Role, TOLD_BESIDE, Terms,
+    ASKED_AGENT, ASKED_FROM, Artifact, Message, Metadata, Part, PartContent, READ_MAX, Role, TOLD_BESIDE,
+    Terms, to_read,
 };
 pub use plan::{
     Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,
@@ -89,7 +91,7 @@ pub use turn::{
     CALL_RESULT_MAX, CallEnd, CallResult, ModelTurn, OPAQUE_MAX, TASK_STATUS, TURN_TEXT_MAX, TokenUsage,
     TurnCall,
 };
-pub use unkept::{RESULTS_MAX, Unkept, excerpt};
+pub use unkept::{ARTIFACTS_MAX, RESULTS_MAX, Unkept, excerpt};
 pub use user_context::{InvalidContext, UserContext};
 
 /// Secrets that neither print nor log, and are wiped when dropped.

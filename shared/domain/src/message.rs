@@ -16,6 +16,16 @@ pub const ASKED_AGENT: &str = "switchyard/agent";
 /// the message, as [`Terms::place`].
 pub const ASKED_FROM: &str = "switchyard/from";
 
+/// Most characters of a text that are read for what they mean: whoever wrote it chose how long it is, and who reads it holds up others.
+pub const READ_MAX: usize = 2_000;
+
+/// As much of a text as is read for what it means. What is kept and handed on stays whole.
+#[must_use]
+pub fn to_read(text: &str) -> &str {
+    let end = text.char_indices().nth(READ_MAX).map(|(end, _)| end);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -112,6 +122,12 @@ impl Message {
     #[must_use]
     pub fn text(&self) -> String {
         text_of(&self.parts)
+    }
+
+    /// As much of its text as is read for what it means.
+    #[must_use]
+    pub fn text_to_read(&self) -> String {
+        to_read(&self.text()).to_owned()
     }
 }
 
@@ -242,4 +258,20 @@ fn text_of(parts: &[Part]) -> String {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_read_to_a_whole_character_and_kept_whole() {
+        for letter in ["a", "ß", "の", "🦀"] {
+            let text = letter.repeat(READ_MAX + 1);
+            let message = Message::user(MessageId::derived("m"), vec![Part::text(text.as_str())]);
+            assert_eq!(message.text_to_read(), letter.repeat(READ_MAX));
+            assert_eq!(message.text(), text);
+        }
+        assert_eq!(to_read("Oslo"), "Oslo");
+    }
 }

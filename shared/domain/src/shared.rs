@@ -188,6 +188,77 @@ mod tests {
         assert_eq!(task.jobs[0].unkept.len(), 1);
     }
 
+    fn letters(many: usize) -> Vec<(Artifact, bool)> {
+        let letter = |at: usize| Artifact::new(format!("a-{at}"), vec![Part::text("x")]);
+        (0..many).map(|at| (letter(at), false)).collect()
+    }
+
+    const LEFT_OUT: &str =
+        "It brought more results than the 200 that are kept here: 19800 are left out (20 KB).";
+
+    #[test]
+    fn of_many_results_the_first_are_kept_and_the_rest_is_counted_however_they_come() {
+        // An acknowledgement, a look and a push of the whole task.
+        let told = heard(task(), 0, news(TaskState::Completed, letters(20_000), true));
+        // What is fetched once a task is over.
+        let mut fetched = heard(task(), 0, news(TaskState::Completed, Vec::new(), true));
+        let mut job = fetched.jobs[0].clone();
+        job.artifacts = letters(20_000)
+            .into_iter()
+            .map(|(artifact, _)| artifact)
+            .collect();
+        job.fetched = true;
+        fetched
+            .record(EventKind::Job { job: Box::new(job) }, at(2))
+            .unwrap();
+        for task in [told, fetched] {
+            let job = &task.jobs[0];
+            let remote = job.remote().unwrap();
+            assert_eq!((job.artifacts.len(), remote.state), (200, TaskState::Failed));
+            let text = remote.text.as_ref().unwrap();
+            assert!(
+                text.starts_with("Here are the minutes.") && text.ends_with(LEFT_OUT),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_many_results_that_come_one_by_one_each_is_counted_once() {
+        let mut task = task();
+        for (artifact, _) in letters(205) {
+            for append in [false, true] {
+                let piece = vec![(artifact.clone(), append)];
+                task = heard(task, 0, news(TaskState::Working, piece, false));
+            }
+        }
+        let task = heard(task, 0, news(TaskState::Completed, Vec::new(), false));
+        let text = task.jobs[0].remote().unwrap().text.clone().unwrap();
+        assert!(text.ends_with("5 are left out (5 bytes)."), "{text}");
+        assert_eq!(task.jobs[0].artifacts.len(), 200);
+    }
+
+    #[test]
+    fn all_jobs_of_a_task_have_one_number_of_results_together() {
+        let told = || news(TaskState::Completed, letters(150), true);
+        let task = heard(heard(task(), 0, told()), 1, told());
+        let kept: Vec<usize> = task.jobs.iter().map(|job| job.artifacts.len()).collect();
+        assert_eq!(kept, [150, 50]);
+    }
+
+    #[test]
+    fn of_many_parts_the_first_are_kept_and_the_rest_is_named() {
+        let artifact = Artifact::new("a", vec![Part::text("x"); 20_000]).named("pages");
+        let task = heard(
+            task(),
+            0,
+            news(TaskState::Completed, vec![(artifact, false)], true),
+        );
+        let text = task.jobs[0].remote().unwrap().text.clone().unwrap();
+        assert!(text.ends_with("pages (10 KB)."), "{}", &text[text.len() - 100..]);
+        assert_eq!(task.jobs[0].artifacts[0].parts.len(), 10_000);
+    }
+
     #[test]
     fn a_result_that_the_answer_repeats_is_stored_once_and_read_twice() {
         let done = news(TaskState::Completed, vec![(file(1_400_000), false)], true);

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::job::is_zero;
 use crate::plan::{PLAN_RECORDS, next_number};
 use crate::rest::{RECORDS, Rest};
-use crate::unkept::{self, RESULTS_MAX};
+use crate::unkept::Room;
 use crate::{
     AgentName, Artifact, ContextId, InvalidTransition, Job, JobChange, Message, MessageId, ModelTurn, Owner,
     PushConfigId, StepState, TaskId, TaskPlan, TaskState, Tenant, Timestamp, TraceParent,
@@ -334,11 +334,10 @@ impl Task {
         Ok(task)
     }
 
-    /// How many bytes the results of the other jobs leave for those of this one.
-    fn room_for(&self, number: u32) -> usize {
+    /// What the results of the other jobs leave for those of this one.
+    fn room_for(&self, number: u32) -> Room {
         let others = self.jobs.iter().filter(|job| job.number != number);
-        let taken: usize = others.map(|job| unkept::size(&job.artifacts)).sum();
-        RESULTS_MAX.saturating_sub(taken)
+        Room::beside(others.map(|job| &job.artifacts))
     }
 
     /// The same event in fewer words: of a job that is known, what changed. Its token, its endpoint and its results then

@@ -5,11 +5,18 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
+use crate::job::is_zero;
 use crate::{Artifact, Part, PartContent};
 
 /// Most bytes of JSON that the results of all jobs of a task may have together. The write that takes a result in has it
 /// twice, in the task and in its log, and DynamoDB takes 4 MB.
 pub const RESULTS_MAX: usize = 1_536_000;
+
+/// Most results that all jobs of a task may have together: each is an event and rows of its own, whatever its size.
+pub const ARTIFACTS_MAX: usize = 200;
+
+/// Most parts of them: an answer that was streamed may have one for each word.
+const PARTS_MAX: usize = 10_000;
 
 /// A part of a result that is too large is left out from so many bytes on; what is shorter is worth keeping.
 const BULK: usize = 8 * 1024;
@@ -33,6 +40,37 @@ pub struct Unkept {
     pub name: String,
     /// How many bytes of it are not kept.
     pub bytes: u64,
+    /// How many whole results this stands for, which are more than are kept; 0 where it is one that was too large.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub results: u32,
+}
+
+/// What the results of other jobs of a task leave for those of one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    bytes: usize,
+    artifacts: usize,
+    parts: usize,
+}
+
+impl Room {
+    /// Beside these.
+    pub(crate) fn beside<'a>(others: impl Iterator<Item = &'a Vec<Artifact>>) -> Self {
+        let all = Self {
+            bytes: RESULTS_MAX,
+            artifacts: ARTIFACTS_MAX,
+            parts: PARTS_MAX,
+        };
+        others.fold(all, |left, taken| Self {
+            bytes: left.bytes.saturating_sub(size(taken)),
+            artifacts: left.artifacts.saturating_sub(taken.len()),
+            parts: left.parts.saturating_sub(parts_of(taken)),
+        })
+    }
+}
+
+fn parts_of(artifacts: &[Artifact]) -> usize {
+    artifacts.iter().map(|artifact| artifact.parts.len()).sum()
 }
 
 /// The beginning of a text that may be long, for whoever reads it in a chat.
@@ -84,13 +122,54 @@ fn told(bytes: u64) -> String {
     }
 }
 
-/// Leaves out of results what is too large, so that they have at most so many bytes of JSON. What was left out once stays out
-/// when more of it comes. False where nothing was to be left out.
-pub(crate) fn keep_within(most: usize, artifacts: &mut Vec<Artifact>, unkept: &mut Vec<Unkept>) -> bool {
+/// Leaves out of results what is too much: they fit into the room that there is. What was left out once stays out when more of it
+/// comes. False where nothing was to be left out.
+pub(crate) fn keep_within(room: Room, artifacts: &mut Vec<Artifact>, unkept: &mut Vec<Unkept>) -> bool {
+    let too_many = leave_out_many(room, artifacts, unkept);
+    leave_out_large(room.bytes, artifacts, unkept) || too_many
+}
+
+/// Leaves out the results, and the parts of them, that are too many. Results are counted, as their names would be too many too.
+fn leave_out_many(room: Room, artifacts: &mut Vec<Artifact>, unkept: &mut Vec<Unkept>) -> bool {
+    let more = artifacts.split_off(artifacts.len().min(room.artifacts));
+    let bytes = more
+        .iter()
+        .flat_map(|artifact| &artifact.parts)
+        .map(content)
+        .sum::<u64>();
+    let results = u32::try_from(more.len()).unwrap_or(u32::MAX);
+    match unkept.iter_mut().find(|known| known.results > 0) {
+        _ if more.is_empty() => {}
+        Some(known) => {
+            known.results = known.results.saturating_add(results);
+            known.bytes = known.bytes.saturating_add(bytes);
+        }
+        None => unkept.push(Unkept {
+            artifact_id: String::new(),
+            name: String::new(),
+            bytes,
+            results,
+        }),
+    }
+    let mut left = room.parts;
+    let has_more_parts = parts_of(artifacts) > left;
+    for artifact in artifacts.iter_mut() {
+        let more = artifact.parts.split_off(artifact.parts.len().min(left));
+        left -= artifact.parts.len();
+        name_unkept(artifact, more, unkept);
+    }
+    if has_more_parts {
+        artifacts.retain(|artifact| !artifact.parts.is_empty());
+    }
+    !more.is_empty() || has_more_parts
+}
+
+/// Leaves out what is too large, so that the results have at most so many bytes of JSON.
+fn leave_out_large(most: usize, artifacts: &mut Vec<Artifact>, unkept: &mut Vec<Unkept>) -> bool {
     let broken = |artifact: &Artifact, unkept: &[Unkept]| {
         unkept
             .iter()
-            .any(|known| known.artifact_id == artifact.artifact_id)
+            .any(|known| known.results == 0 && known.artifact_id == artifact.artifact_id)
     };
     let fits = size(artifacts) <= most;
     if fits && !artifacts.iter().any(|artifact| broken(artifact, unkept)) {
@@ -115,14 +194,20 @@ pub(crate) fn words(said: Option<&String>, artifacts: &[Artifact], unkept: &[Unk
     let texts = artifacts.iter().map(Artifact::text);
     let mut said: Vec<String> = said.into_iter().cloned().chain(texts).collect();
     said.retain(|text| !text.trim().is_empty());
-    let names = unkept
-        .iter()
-        .map(|unkept| format!("{} ({})", unkept.name, told(unkept.bytes)));
+    let large = || unkept.iter().filter(|unkept| unkept.results == 0);
+    let names = large().map(|unkept| format!("{} ({})", unkept.name, told(unkept.bytes)));
     let mut names: Vec<String> = names.take(TOLD).collect();
-    if let Some(more) = unkept.len().checked_sub(TOLD).filter(|more| *more > 0) {
+    if let Some(more) = large().count().checked_sub(TOLD).filter(|more| *more > 0) {
         names.push(format!("and {more} more"));
     }
-    let missing = format!("What it brought is too large to keep here: {}.", names.join(", "));
+    let large = format!("What it brought is too large to keep here: {}.", names.join(", "));
+    let large = Some(large).filter(|_| !names.is_empty());
+    let more = unkept.iter().find(|unkept| unkept.results > 0).map(|more| {
+        let (results, bytes) = (more.results, told(more.bytes));
+        format!("It brought more results than the {ARTIFACTS_MAX} that are kept here: {results} are left out ({bytes}).")
+    });
+    let missing: Vec<String> = large.into_iter().chain(more).collect();
+    let missing = missing.join(" ");
     match excerpt(&said.join("\n")) {
         said if said.is_empty() => missing,
         said => format!("{said}\n{missing}"),
@@ -146,24 +231,32 @@ pub(crate) fn texts_and_files(artifacts: &[Artifact]) -> (Vec<String>, Vec<Strin
 
 /// Takes the parts out that have more bytes than this.
 fn leave_out(artifact: &mut Artifact, least: usize, unkept: &mut Vec<Unkept>) {
-    let id = artifact.artifact_id.clone();
     let (large, kept): (Vec<Part>, Vec<Part>) = std::mem::take(&mut artifact.parts)
         .into_iter()
         .partition(|part| size(part) > least);
     artifact.parts = kept;
-    for part in large {
+    name_unkept(artifact, large, unkept);
+}
+
+/// Names parts of a result that are not kept.
+fn name_unkept(artifact: &Artifact, parts: Vec<Part>, unkept: &mut Vec<Unkept>) {
+    let id = artifact.artifact_id.clone();
+    for part in parts {
         let names = [part.filename.as_ref(), artifact.name.as_ref(), Some(&id)];
         let name = names.into_iter().flatten().find(|name| !name.trim().is_empty());
         let name: String = name.unwrap_or(&id).chars().take(120).collect();
         let bytes = content(&part);
         let full = unkept.len() >= NAMED;
-        let known = |known: &&mut Unkept| full || (known.artifact_id == id && known.name == name);
+        let known = |known: &&mut Unkept| {
+            known.results == 0 && (full || (known.artifact_id == id && known.name == name))
+        };
         match unkept.iter_mut().rev().find(known) {
             Some(known) => known.bytes = known.bytes.saturating_add(bytes),
             None => unkept.push(Unkept {
                 artifact_id: id.clone(),
                 name,
                 bytes,
+                results: 0,
             }),
         }
     }

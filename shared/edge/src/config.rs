@@ -34,6 +34,7 @@
 //! | `SIGN_IN_ISSUERS` | oauth_callback | where people sign in to the chat: ids of the secret's providers, with commas between them | `idp`, the tenant's authorization server |
 //! | `REQUIRE_ACR` | oauth_callback | what a sign-in must have been, one of these: values of `acr`, and of `amr` behind `amr:`, with blanks between them | anything |
 //! | `REQUIRE_SIGN_IN` | chat_api | `true`: nobody is let in who has not signed in at the tenant's authorization server; `false`: there are guests too | `true` |
+//! | `PUSH_SERVICES` | chat_api | hosts of push services that browsers may be reached at beside those of their makers (Google, Mozilla, Apple, Microsoft), with commas between them; `*.push.example.com` is every host below that one | none |
 //! | `CHAT_GRACE` | chat_api | seconds for which a chat's turn stays open at most while the host itself works; once all is handed over or waits it ends 2 s later | 60 |
 //! | `BRIDGE_URL` | mqtt_bridge | its own URL, below which agents reach it | required |
 //! | `MQTT_BROKER` | mqtt_bridge, host_agent | the broker: `mqtts://HOST[:PORT]`, or `mqtt://` on this machine | required at mqtt_bridge, and at host_agent with `MQTT_BRIDGE_URL` |

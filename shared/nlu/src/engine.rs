@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use domain::to_read;
 
 use crate::cards::CardReader;
 use crate::embed::{Embed, EmbedError, Vector};
@@ -11,8 +12,6 @@ use crate::probe::Probe;
 use crate::sentences::{Act, Sentence, sentences};
 use crate::space::Space;
 
-/// Longest text that is read, in characters: the rest of it is not.
-pub const TEXT_MAX: usize = 2_000;
 /// Most cards that are kept ready; more begin anew.
 const CARDS_MAX: usize = 2_000;
 /// Texts that are given to the model of sentences at once.
@@ -166,7 +165,7 @@ impl Engine {
     /// # Errors
     /// [`EmbedError`] where a text has no vector.
     pub async fn read(&self, texts: &[&str], cards: &[Arc<CardReader>]) -> Result<Vec<Reading>, EmbedError> {
-        let texts: Vec<&str> = texts.iter().map(|text| beginning(text)).collect();
+        let texts: Vec<&str> = texts.iter().map(|text| to_read(text)).collect();
         let vectors = self.embed.embed(&texts).await?;
         let reading = |vector: &Vector| {
             let said = self.space.direction(vector);
@@ -180,12 +179,6 @@ impl Engine {
         };
         Ok(vectors.iter().map(reading).collect())
     }
-}
-
-/// As much of a text as is read.
-fn beginning(text: &str) -> &str {
-    let end = text.char_indices().nth(TEXT_MAX).map_or(text.len(), |(at, _)| at);
-    &text[..end]
 }
 
 async fn vectors(

@@ -17,6 +17,6 @@ mod space;
 
 pub use cards::CardReader;
 pub use embed::{Embed, EmbedError, Vector};
-pub use engine::{Engine, NoStore, Reading, TEXT_MAX, VectorStore};
+pub use engine::{Engine, NoStore, Reading, VectorStore};
 pub use sentences::Act;
 pub use slot::Slot;

@@ -15,6 +15,7 @@ const SHARED: &[(&str, u8)] = &[
     ("a2a", 1),
     ("auth", 1),
     ("words", 1),
+    ("nlu", 2),
     ("store", 2),
     ("outbound", 2),
     ("mqtt", 2),
@@ -35,7 +36,7 @@ struct Beside {
     built_into: &'static [&'static str],
 }
 
-const BESIDE: [Beside; 5] = [
+const BESIDE: [Beside; 6] = [
     Beside {
         folder: "infra/dynamodb",
         uses: &["workspace_features"],
@@ -55,6 +56,11 @@ const BESIDE: [Beside; 5] = [
         folder: "tests/kit/template",
         uses: &["workspace_features"],
         built_into: &["check", "tests", "tools", "system_testing"],
+    },
+    Beside {
+        folder: "tests/kit/words",
+        uses: &["domain", "workspace_features"],
+        built_into: &[],
     },
     Beside {
         folder: "tests/workspace_features",

@@ -48,7 +48,11 @@ export class System {
     const file = join(this.#folder, 'endpoints.json');
     rmSync(file, { force: true });
     const arguments_ = [...this.#more, '--port', String(this.port ?? 0), '--data', this.#folder];
-    const started = spawn(this.program, arguments_, { stdio: ['ignore', 'ignore', 'inherit'] });
+    const started = spawn(this.program, arguments_, {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      // What is said to the page is understood at once and everywhere alike; how well it is, is measured elsewhere.
+      env: { ...process.env, SWITCHYARD_UNDERSTANDING: 'words' },
+    });
     this.#process = started;
     for (let waited = 0; !existsSync(file); waited += 50) {
       assert.equal(started.exitCode, null, 'switchyard ended');
@@ -185,7 +189,7 @@ export async function signIn(page, system, name) {
 }
 
 /** One system and one browser for all tests of a file, with a visit to Acme's page. What it holds is there once a test runs. */
-export function shared(options) {
+export function shared({ up = [], ...options } = {}) {
   const all = {
     /** A page of a new visitor, closed with the test; with a name, of that person who has signed in. */
     async visit(t, name) {
@@ -199,7 +203,7 @@ export function shared(options) {
     },
   };
   before(async () => {
-    [all.system, all.browser] = await Promise.all([System.start(), launch()]);
+    [all.system, all.browser] = await Promise.all([System.start(...up), launch()]);
     all.base = all.system.base('acme');
   });
   after(async () => {

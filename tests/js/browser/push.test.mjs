@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import ece from 'http_ece';
 import { ask, at, faults, shared, signIn } from './harness.mjs';
 
-const all = shared({ worker: true });
+const all = shared({ worker: true, up: ['--push-service', '127.0.0.1'] });
 
 /** A push service: what it was sent, as whoever has the browser's keys reads it. */
 class Service {

@@ -602,3 +602,8 @@ fn a_price_in_other_money_is_asked_about() {
     assert_eq!(data("EUR").unwrap().most(), Some(1_800));
     assert!(data("crowns").unwrap_err().contains("`currency`"));
 }
+
+#[test]
+fn what_a_request_takes_goes_by_its_length() {
+    words_testing::assert_linear(|text| _ = read(&["A flat in Oslo", text]));
+}

@@ -385,3 +385,8 @@ fn lengths_and_times_are_read_as_people_say_them() {
     assert_eq!(asked, "30 November 2026 is a Monday. Which day do you mean?");
     assert!(read(&["Am I free today, Monday?"]).is_ok());
 }
+
+#[test]
+fn what_a_question_takes_goes_by_its_length() {
+    words_testing::assert_linear(|text| _ = read(&["Am I free?", text]));
+}

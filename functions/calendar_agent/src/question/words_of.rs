@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use chrono::NaiveTime;
+use domain::READ_MAX;
 use words::text::{self, Word, take_out};
 use words::{DateOrder, Glossary, When, days, related};
 
@@ -14,21 +15,17 @@ use super::{Hours, Kind, Said, clocks};
 /// What calendars are called in other languages: the few words that say which kind of question it is.
 static ABROAD: LazyLock<Glossary> = LazyLock::new(|| Glossary::of(include_str!("abroad.txt")));
 
-/// Most characters of a message that are read.
-const TEXT_MAX: usize = 2_000;
-
 const ONLY_LOOKS: &str = "I only look at your calendar and change nothing in it. Shall I say whether you are free then, what is on, or \
                           look for a free time?";
 
 /// What words say; days also in the languages that `words` reads. `month` is today's.
 pub(super) fn read(said: &str, order: Option<DateOrder>, month: u32) -> Said {
-    let said: String = said.chars().take(TEXT_MAX).collect();
-    let english = ABROAD.in_english(&said, is_english);
+    let english = ABROAD.in_english(said, is_english);
     let is_foreign = english.is_some();
     let lost = english
         .as_ref()
-        .is_some_and(|english| unread::is_number_lost(&said, english));
-    let mut words = text::split(&english.unwrap_or(said), TEXT_MAX);
+        .is_some_and(|english| unread::is_number_lost(said, english));
+    let mut words = text::split(english.as_deref().unwrap_or(said), READ_MAX);
     let kind = kind(&words);
     let is_deed = is_deed(&words);
     let has = |these: &[&str]| words.iter().any(|word| these.contains(&word.lower.as_str()));

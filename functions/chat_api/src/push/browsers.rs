@@ -205,6 +205,12 @@ fn parsed(room: &AppState, body: &[u8]) -> Result<(String, Reach, Option<String>
             "endpoint must be a public https address of a push service: {error}"
         ))
     })?;
+    if !room.push_services.have(&endpoint) {
+        let host = endpoint.host_str().unwrap_or_default();
+        let message =
+            format!("{host} is not a push service that browsers are reached at here; an operator can add it");
+        return Err(RouteError::invalid("unknown_push_service", &message));
+    }
     Subscriber::parse(&keys.p256dh, &keys.auth).map_err(|error| wrong(&error.to_string()))?;
     if replaces.as_ref().is_some_and(|id| !is_id(id)) {
         return Err(wrong("replaces must be the id of a subscription"));

@@ -115,7 +115,9 @@ async fn tell(room: &AppState, owner: &Owner, one: &PushSubscription, task: &Tas
     let outcome = match &sent {
         Ok(()) => Outcome::Told,
         Err(NotTold::Push(PushError::NotNow { .. })) => Outcome::Later,
-        Err(NotTold::Push(PushError::Failed(CallError::Status(404 | 410)))) => Outcome::Gone,
+        Err(NotTold::Unknown | NotTold::Push(PushError::Failed(CallError::Status(404 | 410)))) => {
+            Outcome::Gone
+        }
         Err(NotTold::Push(PushError::Failed(fault))) if fault.is_retryable() => Outcome::Later,
         Err(_) => Outcome::Refused,
     };
@@ -135,6 +137,9 @@ enum NotTold {
     /// Its keys were sealed under another session key: it subscribes anew when it is here again.
     #[error("it has to subscribe anew")]
     Sealed,
+    /// It subscribed when any service was taken, or when an operator had added this one.
+    #[error("its push service is not one that browsers are reached at here")]
+    Unknown,
     #[error("nothing can be encrypted for it")]
     Key(#[from] auth::KeyError),
     #[error(transparent)]
@@ -145,6 +150,9 @@ async fn send(room: &AppState, owner: &Owner, one: &PushSubscription, task: &Tas
     let plain = room.push.sealer().open(&one.sealed, &place(room, owner, &one.id));
     let plain = plain.map_err(|_| NotTold::Sealed)?;
     let reach: Reach = serde_json::from_slice(&plain).map_err(|_| NotTold::Sealed)?;
+    if !room.push_services.have(&reach.endpoint) {
+        return Err(NotTold::Unknown);
+    }
     let browser = Subscriber::parse(&reach.keys.p256dh, &reach.keys.auth).map_err(|_| NotTold::Sealed)?;
     let waits = !task.status.state.is_terminal();
     let message = json!({"task": task.id, "waits": waits}).to_string();

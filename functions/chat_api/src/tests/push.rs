@@ -148,6 +148,21 @@ async fn what_is_no_subscription_is_refused_and_changes_nothing() {
         assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{endpoint}");
         assert_eq!(refused.json()["error"], "invalid_endpoint", "{endpoint}");
     }
+    for endpoint in [
+        "https://sink.example/anything",
+        "https://fcm.googleapis.com.sink.example/send",
+        "https://fcm.googleapis.com:8443/send",
+    ] {
+        let refused = browser.put(&app, "/api/push", &subscription(endpoint)).await;
+        let host = endpoint.split(['/', ':']).nth(3).unwrap();
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{endpoint}");
+        assert_eq!(refused.json()["error"], "unknown_push_service", "{endpoint}");
+        let told = refused.json()["message"].as_str().unwrap().to_owned();
+        assert!(
+            told.starts_with(host) && told.ends_with("an operator can add it"),
+            "{told}"
+        );
+    }
     let good = "https://push.example/send";
     let with = |p256dh: &str, auth: &str| json!({"endpoint": good, "keys": {"p256dh": p256dh, "auth": auth}});
     let mut replacing = with(P256DH, AUTH);

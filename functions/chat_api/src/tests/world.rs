@@ -394,6 +394,7 @@ impl World {
             entropy: Arc::new(SystemEntropy),
             require_sign_in,
             tokens_per_day: Some(200_000),
+            push_services: "push.example,127.0.0.1".parse().unwrap(),
             page,
             settings,
         })

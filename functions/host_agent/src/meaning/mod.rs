@@ -24,7 +24,7 @@ mod which;
 mod wish;
 
 use consent::TypedCode;
-use domain::{Job, Message, Task, TaskId, TaskState, Timestamp};
+use domain::{Job, Message, Task, TaskId, TaskState, Timestamp, to_read};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::plans::{self, Asks};
@@ -196,6 +196,13 @@ impl<'a> Chat<'a> {
     /// What this text means here.
     pub(crate) fn meaning(&self, text: &str) -> Meaning<'a> {
         let wish = Wish::of(text, self.names);
+        if let (Wish::Words(words), true) = (&wish, wish::is_long(text)) {
+            let read = to_read(text);
+            return Meaning::Request {
+                text: words.clone(),
+                free: self.free(read, read),
+            };
+        }
         if let Some(answered) = self.answered(&wish, text) {
             return answered;
         }
@@ -508,6 +515,16 @@ impl<'a> Chat<'a> {
     }
 
     fn request(&self, text: &str, words: &str) -> Meaning<'a> {
+        let free = self.free(text, words);
+        let text = if free.is_some() { text } else { words };
+        Meaning::Request {
+            text: text.to_owned(),
+            free,
+        }
+    }
+
+    /// The question that a text may answer where nobody else is found for it.
+    fn free(&self, text: &str, words: &str) -> Option<Free<'a>> {
         let named = self
             .questions()
             .rev()
@@ -520,7 +537,7 @@ impl<'a> Chat<'a> {
             let mut asked = self.questions().rev();
             asked.find(|(_, question)| choices::is_place_asked(question, words))
         };
-        let free = match (named, self.last_asked()) {
+        match (named, self.last_asked()) {
             (None, _) if let Some(task) = declined => Some(Free {
                 declines: true,
                 ..Free::to(task)
@@ -538,11 +555,6 @@ impl<'a> Chat<'a> {
                 ..Free::to(task)
             }),
             (None, None) => self.last_planned().map(Free::to),
-        };
-        let text = if free.is_some() { text } else { words };
-        Meaning::Request {
-            text: text.to_owned(),
-            free,
         }
     }
 }
@@ -569,7 +581,7 @@ pub(crate) fn declines(task: &Task, text: &str) -> bool {
 /// What of a task that waits for several things is declined by this text, said to the task itself: what it names, what it says it
 /// is about, or what the task asks for now.
 pub(crate) fn declined(task: &Task, text: &str) -> Declined {
-    let words = wish::lower(text);
+    let words = wish::lower(to_read(text));
     let all =
         |word: &String| lists::ALL.contains(&word.as_str()) || matches!(word.as_str(), "neither" | "none");
     let is_consent = wish::signs_in(&words) || task.status.state == TaskState::AuthRequired;

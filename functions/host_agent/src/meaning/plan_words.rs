@@ -2,7 +2,7 @@
 
 use domain::{PlanStep, StepState, Task, TaskPlan};
 
-use super::wish::{Names, Wish, is_made_of, lower};
+use super::wish::{Names, Wish, is_long, is_made_of, lower};
 use super::{choices, lists};
 use crate::rules::plans::{self, Asks};
 
@@ -27,7 +27,7 @@ pub(crate) enum PlanAnswer {
 
 /// What the text answers to the task's plan; none where it says something else.
 pub(crate) fn answer(task: &Task, text: &str) -> Option<PlanAnswer> {
-    let plan = task.plan.as_ref()?;
+    let plan = task.plan.as_ref().filter(|_| !is_long(text))?;
     let words = lower(text);
     match plans::asks(task)? {
         Asks::ToStart => {

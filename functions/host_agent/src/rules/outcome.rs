@@ -1,14 +1,11 @@
 //! How a task ends once every job is over: with the answer and the agents' results.
 
 use agent::Outcome;
-use domain::{Artifact, Job, Task, TaskState};
+use domain::{Job, Task, TaskState};
 
 use crate::rules::note::Note;
 use crate::rules::plans;
 use crate::rules::transcript::attached;
-
-/// Most bytes of a finished task with the answer that is written into its log; the store takes a little more.
-const TASK_MAX: usize = 3_600_000;
 
 /// The outcome of a task whose answer is this text. Where only some of its parts were done, it says so.
 pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
@@ -35,9 +32,12 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
     };
     let all = |state: TaskState| states.iter().all(|known| *known == state);
     if states.is_empty() || states.contains(&TaskState::Completed) {
-        let artifacts = artifacts(task);
-        // A result is bounded where it comes in; here it is beside all that the user sent.
-        if size(task) + text.len() + artifacts.iter().map(size).sum::<usize>() > TASK_MAX {
+        let completed = |job: &Job| {
+            job.remote()
+                .is_some_and(|remote| remote.state == TaskState::Completed)
+        };
+        let artifacts = task.brought(completed);
+        if !task.has_room_for(&artifacts, text.len()) {
             let names = artifacts
                 .iter()
                 .map(|artifact| artifact.name.as_deref().unwrap_or(&artifact.artifact_id));
@@ -72,29 +72,4 @@ fn left_out(task: &Task) -> Option<String> {
         let (names, what) = (words::listed(&names, "and"), words::listed(&what, "and"));
         format!("{names} {takes} no such files: {what} {left} left out.")
     })
-}
-
-/// What the agents brought, under ids that do not collide.
-fn artifacts(task: &Task) -> Vec<Artifact> {
-    let completed = |job: &&Job| {
-        job.remote()
-            .is_some_and(|remote| remote.state == TaskState::Completed)
-    };
-    let several = task.jobs.len() > 1;
-    let of_job = |job: &Job| {
-        let number = job.number;
-        let own = |artifact: Artifact| match several {
-            true => Artifact {
-                artifact_id: format!("{number}-{}", artifact.artifact_id),
-                ..artifact
-            },
-            false => artifact,
-        };
-        job.artifacts.clone().into_iter().map(own).collect::<Vec<_>>()
-    };
-    task.jobs.iter().filter(completed).flat_map(of_job).collect()
-}
-
-fn size(value: &impl serde::Serialize) -> usize {
-    serde_json::to_string(value).map_or(usize::MAX / 4, |text| text.len())
 }

@@ -58,7 +58,7 @@ impl Thinker {
             return Ok(Outcome::Canceled("All right; nobody was asked.".to_owned()));
         }
         let thought = self.thought_of(run);
-        let Some(offered) = choices::agent_named(&choice, &said.text()) else {
+        let Some(offered) = choices::agent_named(&choice, &said.text_to_read()) else {
             let question = format!("I did not understand that. {}", choice.question(&thought.asked));
             return ask(run, &choice, question, Vec::new()).await;
         };

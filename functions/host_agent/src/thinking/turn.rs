@@ -514,8 +514,8 @@ fn tells_only(agents: &Agents, text: &str) -> bool {
         .flat_map(|agent| [agent.name(), agent.agent_type().as_str()]);
     let names = Names::of(names);
     !text.contains(['?', '？'])
-        && !meaning::lower(text).iter().any(|word| names.has(word))
         && words::phrases::words(text).len() <= TOLD_MAX
+        && !meaning::lower(text).iter().any(|word| names.has(word))
         && !llm::is_surely_for_somebody(agents, text)
 }
 

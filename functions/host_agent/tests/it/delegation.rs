@@ -131,6 +131,52 @@ async fn a_result_is_kept_whole_or_named_and_what_cannot_even_be_read_has_failed
 }
 
 #[tokio::test]
+async fn a_task_that_ends_otherwise_keeps_what_was_brought() {
+    for (said, state) in [
+        ("FAILED", TaskState::Failed),
+        ("CANCELED", TaskState::Canceled),
+        ("REJECTED", TaskState::Rejected),
+    ] {
+        let (world, _weather) = world().await;
+        let task = world.ask("Will it rain in Oslo tomorrow?").await;
+        let told = remote("r-1", said, Some("no more of it"), &["Rain until noon."]);
+        world.notified(task.id, 0, told).await;
+        let task = world.wake(task.id).await;
+        let kept: Vec<String> = task.artifacts.iter().map(domain::Artifact::text).collect();
+        assert_eq!(
+            (task.status.state, kept),
+            (state, vec!["Rain until noon.".to_owned()])
+        );
+    }
+    // Its user calls it off.
+    let (world, weather) = world().await;
+    let task = world.ask("Will it rain in Oslo tomorrow?").await;
+    let told = remote("r-1", "WORKING", None, &["Rain until noon."]);
+    world.notified(task.id, 0, told).await;
+    weather.then("CancelTask", Reply::Result(remote("r-1", "CANCELED", None, &[])));
+    let cancel = json!({"jsonrpc": "2.0", "id": 1, "method": "CancelTask", "params": {"id": task.id}});
+    world.post("user-1", "/jsonrpc", &cancel).await;
+    let task = world.task(task.id).await;
+    assert_eq!(
+        (task.status.state, task.artifacts.len()),
+        (TaskState::Canceled, 1)
+    );
+}
+
+#[tokio::test]
+async fn of_many_results_the_first_are_kept_and_the_rest_is_counted() {
+    let (world, weather) = world().await;
+    let artifact = |number: u32| json!({"artifactId": format!("a-{number}"), "parts": [{"text": "x"}]});
+    let mut told = remote("r-1", "COMPLETED", Some("All of it."), &[]);
+    told["artifacts"] = (0..20_000).map(artifact).collect();
+    weather.then("SendMessage", Reply::Result(json!({ "task": told })));
+    let task = world.ask("Will it rain in Oslo tomorrow?").await;
+    let (state, text) = status(&task);
+    assert_eq!((state, task.artifacts.len()), (TaskState::Failed, 200));
+    assert!(text.contains("19800 are left out"), "{text}");
+}
+
+#[tokio::test]
 async fn a_result_that_came_without_artifacts_is_fetched() {
     let (world, weather) = world().await;
     let task = world.ask("Will it rain in Oslo tomorrow?").await;

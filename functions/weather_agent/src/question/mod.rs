@@ -18,6 +18,8 @@ mod wants;
 
 use std::sync::LazyLock;
 
+use domain::READ_MAX;
+
 pub use limits::BeyondForecast;
 pub use units::Asked as AskedUnits;
 pub use wants::{Compare, Want};
@@ -25,9 +27,6 @@ use words::{DateOrder, Days, Glossary, Named, When, days, places, related, text}
 
 /// What weather is called in other languages.
 static ABROAD: LazyLock<Glossary> = LazyLock::new(|| Glossary::of(include_str!("abroad.txt")));
-
-/// Most characters of a message that are read.
-const MAX_TEXT: usize = 2_000;
 
 /// Most places of one question.
 pub const MAX_PLACES: usize = 8;
@@ -67,10 +66,9 @@ impl Question {
     /// Reads a message; `order` is how its writer writes dates in numbers.
     #[must_use]
     pub fn read(said: &str, order: Option<DateOrder>) -> Self {
-        let said: String = said.chars().take(MAX_TEXT).collect();
         let english = |word: &str| places::is_common(word) || wants::is_weather(word);
-        let said = ABROAD.in_english(&said, english).unwrap_or(said);
-        let mut words = text::split(&said, MAX_TEXT);
+        let glossed = ABROAD.in_english(said, english);
+        let mut words = text::split(glossed.as_deref().unwrap_or(said), READ_MAX);
         text::mark_topic(&mut words, wants::is_weather);
         let units = units::take(&mut words);
         let mut time = days::take(&mut words, order);

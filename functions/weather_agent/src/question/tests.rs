@@ -1,10 +1,13 @@
 //! Many short questions.
 
 use chrono::Weekday;
+use domain::{Message, MessageId, Part};
 use proptest::prelude::*;
 use words::MAX_DAYS;
 
 use super::*;
+use crate::conversation::Conversation;
+use crate::said::Said;
 
 /// The places of a question, a chained one behind a `>`.
 fn places(text: &str) -> String {
@@ -462,4 +465,13 @@ fn questions_in_other_languages_are_read() {
     }
     // Nothing of it is a place: the agent asks for one.
     assert_eq!(Question::read("Regnet es morgen?", None).places, []);
+}
+
+#[test]
+fn what_a_question_takes_goes_by_its_length() {
+    let message = |text: &str| Message::user(MessageId::derived("m"), vec![Part::text(text)]);
+    words_testing::assert_linear(|text| {
+        let said = [Said::from("Springfield"), Said::from(&message(text))];
+        _ = Conversation::read(&said, None);
+    });
 }

@@ -56,9 +56,11 @@ pub async fn cancel_task(
     tasks
         .revise(task, now, |task| {
             let said = Message::agent_text(MessageId::random(entropy), "Canceled as you asked.");
+            let results = task.results_at_end();
             let mut revision = Revision::of(task);
             let canceled = EventKind::status(TaskState::Canceled, Some(said));
-            match revision.record(canceled, now) {
+            let mut kinds = results.into_iter().chain([canceled]);
+            match kinds.try_for_each(|kind| revision.record(kind, now)) {
                 Ok(()) => Decision::Write {
                     revision: Box::new(revision),
                     due: Due::At(now),

@@ -47,6 +47,12 @@ impl Work<'_> {
             Outcome::InputRequired(text) => (TaskState::InputRequired, Some(run.message(&text))),
             Outcome::Unknown(text) => (TaskState::Unknown, Some(run.message(&text))),
         };
+        if matches!(
+            state,
+            TaskState::Failed | TaskState::Rejected | TaskState::Canceled
+        ) {
+            kinds.extend(run.task().results_at_end());
+        }
         kinds.push(EventKind::status(state, message));
         let release = LeaseAfter::Release { holder: &self.holder };
         // Who works on parts of it for nothing now is to be told.

@@ -18,7 +18,7 @@ pub use self::change::JobChange;
 pub use self::endpoint::{Endpoint, Generation, SealedToken, Transport};
 pub use self::news::{Noted, Notification, Responder};
 pub use self::state::{AwaitedConsent, JobState, Protection, RemoteUpdate};
-use crate::unkept::{self, Unkept};
+use crate::unkept::{self, Room, Unkept};
 use crate::{AgentId, AgentType, Artifact, Heard, MessageId, TaskId, Timestamp};
 
 /// What a new job is made of.
@@ -224,9 +224,9 @@ impl Job {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
-    /// Leaves out what is too large of its results: they then have at most so many bytes of JSON.
-    pub(crate) fn keep_within(&mut self, most: usize) {
-        if unkept::keep_within(most, &mut self.artifacts, &mut self.unkept) {
+    /// Leaves out what is too much of its results: they then fit into the room that there is.
+    pub(crate) fn keep_within(&mut self, room: Room) {
+        if unkept::keep_within(room, &mut self.artifacts, &mut self.unkept) {
             self.tidy();
         }
     }

@@ -81,7 +81,15 @@ impl Job {
         if news.snapshot && (update.is_some() || known.is_none()) && !news.artifacts.is_empty() {
             artifacts = news.artifacts.into_iter().map(|(artifact, _)| artifact).collect();
         } else if !news.snapshot {
+            let more_left_out = self.unkept.iter().any(|unkept| unkept.results > 0);
             for (artifact, append) in news.artifacts {
+                // A further piece of a result that is left out is no other result.
+                let is_known = artifacts
+                    .iter()
+                    .any(|known| known.artifact_id == artifact.artifact_id);
+                if append && more_left_out && !is_known {
+                    continue;
+                }
                 artifact.merge_into(&mut artifacts, append);
             }
         }

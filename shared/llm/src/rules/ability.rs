@@ -97,6 +97,7 @@ const POLITE: &[&str] = &[
 /// The deed that a text asks for and that the agent's card says nothing of, or says that it does not do it.
 #[must_use]
 pub fn lacking(agent: &AgentBrief, text: &str) -> Option<String> {
+    let text = domain::to_read(text);
     unspoken(agent, text)
         .map(str::to_owned)
         .or_else(|| denied(agent, text))
@@ -163,8 +164,12 @@ fn asks_abroad(text: &str, way: &str, told: &[String]) -> bool {
 fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
     let clauses: Vec<Vec<String>> = clauses(text).collect();
     let back = text.split(ENDS).any(wants_back);
+    let is_refund = |word: &words::phrases::Word<'_>| REFUNDS_ABROAD.contains(&word.lower().as_str());
+    // Looked up once, not for each clause of a text that may have hundreds.
+    let is_question = text.contains(['?', '？']);
+    let abroad = !is_question && words(text).iter().any(is_refund);
     let (deed, _, spoken) = DEEDS.iter().find(|(deed, ways, _)| {
-        if *deed == "refund" && back {
+        if *deed == "refund" && (back || abroad) {
             return true;
         }
         let asks = |core: &Vec<String>| {
@@ -173,18 +178,10 @@ fn unspoken(agent: &AgentBrief, text: &str) -> Option<&'static str> {
             let says = |word: &String| CANCELING_ABROAD.contains(&word.as_str());
             if *deed == "cancel"
                 && (words::CANCELS_ABROAD.iter().any(begins)
-                    || !text.contains(['?', '？']) && core.iter().take(WANTED).any(says)
+                    || !is_question && core.iter().take(WANTED).any(says)
                     || core
                         .last()
                         .is_some_and(|last| CANCELING_LAST.contains(&last.as_str())))
-            {
-                return true;
-            }
-            if *deed == "refund"
-                && !text.contains(['?', '？'])
-                && words(text)
-                    .iter()
-                    .any(|word| REFUNDS_ABROAD.contains(&word.lower().as_str()))
             {
                 return true;
             }

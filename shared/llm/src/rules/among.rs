@@ -7,7 +7,7 @@ use crate::AgentBrief;
 /// be of one type, so that the words which all of them use say nothing.
 #[must_use]
 pub fn best_fitting(agents: &[AgentBrief], text: &str) -> Vec<usize> {
-    most_spoken_of(agents, text)
+    most_spoken_of(agents, domain::to_read(text))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ mod terms;
 mod understood;
 
 use async_trait::async_trait;
-use domain::AgentType;
+use domain::{AgentType, to_read};
 
 use crate::{Agents, Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn, Why};
 pub use ability::lacking;
@@ -39,7 +39,21 @@ pub struct Rules;
 #[async_trait]
 impl Model for Rules {
     async fn step(&self, prompt: &Prompt, _draft: &mut dyn Draft) -> Result<Answer, ModelError> {
-        Ok(self.told(prompt, self.decide(prompt)))
+        let step = self.decide(prompt);
+        let text = prompt.turns.iter().rev().find_map(|turn| match turn {
+            Turn::User(text) => Some(to_read(text)),
+            _ => None,
+        });
+        let conditional = pieces(&step) > 1 && text.is_some_and(order::has_condition);
+        let conditional = conditional.then(|| phrase::NO_IFS.to_owned());
+        let reader = || Reader::of(prompt.agents.index());
+        let text = text.filter(|_| pieces(&step) > 0);
+        let undone = text.and_then(|text| Some(phrase::undone(&split::without_undone(&reader(), text)?.1)));
+        let beside: Vec<String> = conditional.into_iter().chain(undone).collect();
+        Ok(Answer {
+            beside: beside.join(" "),
+            ..step.into()
+        })
     }
 
     fn goes_on(&self) -> bool {
@@ -48,24 +62,6 @@ impl Model for Rules {
 }
 
 impl Rules {
-    /// What was decided, with what is said beside it.
-    fn told(self, prompt: &Prompt, step: Step) -> Answer {
-        let text = prompt.turns.iter().rev().find_map(|turn| match turn {
-            Turn::User(text) => Some(text.as_str()),
-            _ => None,
-        });
-        let conditional = receivers(&step).len() > 1 && text.is_some_and(order::has_condition);
-        let conditional = conditional.then(|| phrase::NO_IFS.to_owned());
-        let reader = || Reader::of(prompt.agents.index());
-        let text = text.filter(|_| !receivers(&step).is_empty());
-        let undone = text.and_then(|text| Some(phrase::undone(&split::without_undone(&reader(), text)?.1)));
-        let beside: Vec<String> = conditional.into_iter().chain(undone).collect();
-        Answer {
-            beside: beside.join(" "),
-            ..step.into()
-        }
-    }
-
     /// Decides the next step; the same prompt always gives the same step.
     #[must_use]
     pub fn decide(&self, prompt: &Prompt) -> Step {
@@ -83,8 +79,28 @@ impl Rules {
         let Some(Turn::User(text)) = since.first() else {
             return Step::Say(phrase::offer(&prompt.agents));
         };
-        route(prompt, before, text)
+        let read = to_read(text);
+        let unread = text.get(read.len()..).unwrap_or_default();
+        handed_on(route(prompt, before, read), unread)
     }
+}
+
+/// The same step where what stands behind the text that was read goes along with the last piece of work.
+fn handed_on(mut step: Step, unread: &str) -> Step {
+    if let Step::Call(calls) = &mut step {
+        match calls.last_mut().map(|call| &mut call.tool) {
+            Some(Tool::SendMessage { message, .. }) => message.push_str(unread),
+            Some(Tool::PlanTasks { tasks }) => {
+                tasks
+                    .iter_mut()
+                    .next_back()
+                    .into_iter()
+                    .for_each(|task| task.message.push_str(unread));
+            }
+            _ => {}
+        }
+    }
+    step
 }
 
 fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
@@ -151,6 +167,7 @@ fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
 /// that to be taken for a request.
 #[must_use]
 pub fn is_surely_for_somebody(agents: &Agents, text: &str) -> bool {
+    let text = to_read(text);
     let reader = Reader::of(agents.index());
     reader.best(text, reader.bar(text) * reading::SURELY).is_some() || reader.is_called(text)
 }
@@ -158,6 +175,7 @@ pub fn is_surely_for_somebody(agents: &Agents, text: &str) -> bool {
 /// Whether anything says that a text is for some agent.
 #[must_use]
 pub fn is_for_somebody(agents: &Agents, text: &str) -> bool {
+    let text = to_read(text);
     let reader = Reader::of(agents.index());
     reader.best(text, reader.bar(text)).is_some() || reader.is_called(text)
 }
@@ -165,14 +183,14 @@ pub fn is_for_somebody(agents: &Agents, text: &str) -> bool {
 /// Whether a text says something else instead of what an agent was asked before.
 #[must_use]
 pub fn corrects(text: &str, earlier: &str) -> bool {
-    follow_up::corrects(text, earlier)
+    follow_up::corrects(to_read(text), to_read(earlier))
 }
 
 /// The types that are named where nobody gets a text and nobody is offered for it, the likeliest first; three at most.
 #[must_use]
 pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {
     let reader = Reader::of(agents.index());
-    reader.worth_naming(text).into_iter().cloned().collect()
+    reader.worth_naming(to_read(text)).into_iter().cloned().collect()
 }
 
 /// The agents that were used last, where they are still there, with what they were asked; the last of them first.
@@ -248,19 +266,15 @@ fn send(parts: Vec<Part>) -> Step {
     call(parts.into_iter().map(part).collect())
 }
 
-/// Whom a step hands work to, once for each piece of it.
-fn receivers(step: &Step) -> Vec<&AgentType> {
-    let Step::Call(calls) = step else {
-        return Vec::new();
+/// How many pieces of work a step hands out.
+fn pieces(step: &Step) -> usize {
+    let Step::Call(calls) = step else { return 0 };
+    let of_call = |call: &ToolCall| match &call.tool {
+        Tool::SendMessage { .. } => 1,
+        Tool::PlanTasks { tasks } => tasks.len(),
+        _ => 0,
     };
-    fn of_call(call: &ToolCall) -> Vec<&AgentType> {
-        match &call.tool {
-            Tool::SendMessage { agent_type, .. } => vec![agent_type],
-            Tool::PlanTasks { tasks } => tasks.iter().map(|task| &task.agent_type).collect(),
-            _ => Vec::new(),
-        }
-    }
-    calls.iter().flat_map(of_call).collect()
+    calls.iter().map(of_call).sum()
 }
 
 fn call(tools: Vec<Tool>) -> Step {

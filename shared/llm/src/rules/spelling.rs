@@ -11,6 +11,8 @@ use crate::AgentBrief;
 
 /// Shortest word that is taken for another, in letters: shorter ones are too often words of their own.
 const SHORTEST: usize = 6;
+/// Longest word that is looked up, in letters: what it takes grows with the square of them, and no card has a longer one.
+const LONGEST: usize = 40;
 
 /// The words of agents' cards, with what is left of each where a letter is missing: two words that one typing error parts have
 /// one of these in common, so that no others need to be compared.
@@ -32,8 +34,8 @@ impl Spelling {
             .flat_map(|agent| [agent.name(), agent.agent_type().as_str()]);
         let names = called.flat_map(words).map(|word| word.lower()).collect();
         let words: Vec<String> = all.into_iter().collect();
-        let long = |(_, word): &(u32, &String)| word.chars().count() + 1 >= SHORTEST;
-        let numbered = (0..).zip(&words).filter(long);
+        let fits = |(_, word): &(u32, &String)| (SHORTEST - 1..=LONGEST + 1).contains(&word.chars().count());
+        let numbered = (0..).zip(&words).filter(fits);
         let left = numbered.flat_map(|(at, word)| left(word).into_iter().map(move |hash| (hash, at)));
         let mut left: Vec<(u64, u32)> = left.collect();
         left.sort_unstable();
@@ -47,7 +49,7 @@ impl Spelling {
         for word in words(text) {
             let lower = word.lower();
             // A name is written as its owner does.
-            let may_err = word.text == lower && lower.chars().count() >= SHORTEST;
+            let may_err = word.text == lower && (SHORTEST..=LONGEST).contains(&lower.chars().count());
             let meant = may_err.then(|| self.meant(&lower)).flatten();
             out.push_str(text.get(end..word.start).unwrap_or_default());
             out.push_str(meant.unwrap_or(word.text));

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use domain::READ_MAX;
 use words::is_day_name;
 use words::phrases::is_time;
 
 use super::hashing::ByHash;
 
-/// What is read of a text, in characters.
-const READ_MAX: usize = 4_000;
 /// Function words up to this length, in characters, say nothing at all: "the", "und", "por".
 const MUTE_MAX: usize = 3;
 /// What longer ones count for: the lists also have "order" and "room", which a request may turn on.

@@ -876,3 +876,29 @@ async fn the_rules_make_no_ifs_and_say_so() {
     assert_eq!(beside, phrase::NO_IFS);
     assert_eq!(asked("Tell me if it rains in Oslo tomorrow").await.1, "");
 }
+
+#[test]
+fn what_routing_a_text_takes_goes_by_its_length() {
+    let agents: Agents = everyone().into();
+    words_testing::assert_linear(|text| {
+        let prompt = Prompt {
+            agents: agents.clone(),
+            turns: vec![Turn::User(text.to_owned())],
+            ..Prompt::default()
+        };
+        _ = Rules.decide(&prompt);
+    });
+}
+
+#[test]
+fn a_long_text_is_read_in_part_and_goes_whole() {
+    let long = |text: &str| format!("{text} {}", "x ".repeat(5_000).trim_end());
+    goes(&long("Will it rain in Oslo tomorrow?"), "weather");
+    check(
+        &long("The weather in Oslo. Where is my order 1234?"),
+        &format!(
+            "weather: The weather in Oslo | {}",
+            long("horizon: Where is my order 1234?")
+        ),
+    );
+}

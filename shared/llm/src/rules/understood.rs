@@ -3,16 +3,18 @@
 
 use std::sync::Arc;
 
-use domain::AgentType;
+use domain::{AgentType, to_read};
 use nlu::{Act, CardReader, EmbedError, Engine, Reading};
 
 use super::order::{self, Piece};
 use super::split::{self, Part};
-use super::{last_used, phrase, send};
+use super::{handed_on, last_used, phrase, send};
 use crate::{AgentBrief, Answer, Prompt, Step, Turn, Why};
 
 /// Most examples of a skill that are read: whoever names more is no likelier for it.
 const EXAMPLES_MAX: usize = 6;
+/// Most characters of a piece that are read.
+const PIECE_MAX: usize = 200;
 /// Most pieces of a text that are read one by one.
 const PIECES_MAX: usize = 12;
 /// How well a text must fit an agent to go there, in standard deviations above what anybody may say.
@@ -49,7 +51,9 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
     let Some((before, [Turn::User(text)])) = asked.map(|asked| prompt.turns.split_at(asked)) else {
         return Ok(None);
     };
-    let text = text.trim();
+    let read = to_read(text);
+    let unread = text.get(read.len()..).unwrap_or_default();
+    let text = read.trim();
     let cards = cards(engine, &prompt.agents).await?;
     let pieces = order::without_links(text, split::pieces(text));
     let pieces = if pieces.len() > PIECES_MAX {
@@ -59,7 +63,7 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
     };
     let mut texts = vec![text];
     if pieces.len() > 1 {
-        texts.extend(pieces.iter().map(|piece| piece.of(text).trim()));
+        texts.extend(pieces.iter().map(|piece| excerpt(piece.of(text).trim())));
     }
     let mut readings = engine.read(&texts, &cards).await?;
     let whole = readings.remove(0);
@@ -78,7 +82,11 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
         readings: &readings,
         whole: &whole,
     };
-    Ok(Some(told.decide()))
+    let answer = told.decide();
+    Ok(Some(Answer {
+        step: handed_on(answer.step, unread),
+        ..answer
+    }))
 }
 
 /// The agents' cards, ready to be held against texts.
@@ -246,4 +254,10 @@ impl Told<'_> {
 /// Whether a piece of a text is not done before its user was asked.
 fn must_be_asked(piece: &Reading) -> bool {
     piece.asks() >= PIECE_ASKS && (piece.conditional >= CONDITIONAL || piece.destroys >= DESTROYS)
+}
+
+/// As much of a piece as is read: what is longer is no piece of a request but a text of its own.
+fn excerpt(piece: &str) -> &str {
+    let end = piece.char_indices().nth(PIECE_MAX);
+    end.map_or(piece, |(end, _)| piece.get(..end).unwrap_or(piece))
 }

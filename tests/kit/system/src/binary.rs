@@ -78,6 +78,7 @@ impl Up {
         let _ = std::fs::remove_file(file);
         let began = Instant::now();
         let mut process = Command::new(path("switchyard"))
+            .env("SWITCHYARD_UNDERSTANDING", "words")
             .args(["up", "--port", &port.to_string()])
             .args(place)
             .stdin(Stdio::null())

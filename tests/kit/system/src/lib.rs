@@ -106,6 +106,8 @@ impl Local {
             entropy: Arc::new(SystemEntropy),
             // The tests sweep when they want to.
             sweep_every: None,
+            // Where theirs are.
+            push_services: vec!["127.0.0.1".to_owned()],
             ..options
         };
         let system = System::start(options).await.expect("the local system starts");

@@ -143,3 +143,38 @@ fn means_declined(here: &[Task], text: &str, at: usize) {
         _ => false,
     });
 }
+
+#[test]
+fn what_a_message_takes_goes_by_its_length() {
+    let here = [
+        order(1, "Where is my order 1001?"),
+        springfield(2),
+        report(3, "a report on whales"),
+    ];
+    let names = known();
+    let chat = Chat {
+        here: &here,
+        asked: Some(Question::about(Deed::Cancel, &here.iter().collect::<Vec<_>>())),
+        elsewhere: None,
+        names: &names,
+        since: at(1_000),
+    };
+    words_testing::assert_linear(|text| _ = chat.meaning(text));
+}
+
+#[test]
+fn a_long_message_is_a_request_and_stays_whole() {
+    let here = [
+        order(1, "Where is my order 1001?"),
+        report(2, "a report on whales"),
+    ];
+    for begins in ["yes ", "no ", "cancel everything. ", "done ", "retry ", "x"] {
+        let text = begins.repeat(1_000);
+        let whole = |meant: &Meaning<'_>| matches!(meant, Meaning::Request { text: kept, .. } if *kept == text.trim());
+        means(&here, &text, whole);
+        assert!(!is_no(&text) && !calls_off(&text), "{begins}");
+    }
+    // A code is found wherever it stands, so that nobody stores it.
+    let code = format!("{} BCDF-GHJK", "x ".repeat(5_000));
+    means(&here, &code, |meant| matches!(meant, Meaning::Code(_)));
+}

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use auth::consent_code;
 
-use domain::{AgentType, TaskId};
+use domain::{AgentType, TaskId, to_read};
 
 use llm::AgentBrief;
 
@@ -151,6 +151,9 @@ impl Wish {
         if text.contains(consent_code::MASK) || consent_code::mask(text).is_some() {
             return Self::Code;
         }
+        if is_long(text) {
+            return Self::Words(text.trim().to_owned());
+        }
         let all = lower(text);
         for (list, wish) in [
             (lists::YES, Self::Yes),
@@ -230,6 +233,11 @@ fn is_open(words: &[String]) -> bool {
             && words
                 .iter()
                 .all(|word| waits(word) || filler::is_any(word) || lists::TASK.contains(&word.as_str()))
+}
+
+/// Whether a text has more than is read of one. Anything may stand behind that: it is a request, and agrees to nothing.
+pub(super) fn is_long(text: &str) -> bool {
+    to_read(text).len() < text.len()
 }
 
 /// The words of a text, in small letters.

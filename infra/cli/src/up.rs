@@ -159,9 +159,15 @@ enum Understanding {
     reason = "where a user's cache is, no setting of ours says"
 )]
 fn cache() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = |name| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let home = || variable("HOME").map(|home| home.join(".cache"));
-    variable("XDG_CACHE_HOME").or_else(home).map(|cache| cache.join("switchyard"))
+    variable("XDG_CACHE_HOME")
+        .or_else(home)
+        .map(|cache| cache.join("switchyard"))
 }
 
 /// Fills the slot beside what the system does, and says in a line how words are understood.

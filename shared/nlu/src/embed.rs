@@ -11,7 +11,9 @@ impl Vector {
     #[must_use]
     pub fn of(mut numbers: Vec<f32>) -> Self {
         let length = numbers.iter().map(|x| x * x).sum::<f32>().sqrt();
-        numbers.iter_mut().for_each(|x| *x /= length.max(f32::MIN_POSITIVE));
+        numbers
+            .iter_mut()
+            .for_each(|x| *x /= length.max(f32::MIN_POSITIVE));
         Self(numbers.into())
     }
 

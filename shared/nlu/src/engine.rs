@@ -44,7 +44,7 @@ impl VectorStore for NoStore {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// What speaks for each act, about -1 to 1, in the order of [`Act::ALL`].
-    acts: Vec<f32>,
+    pub acts: Vec<f32>,
     /// What speaks for a deed that destroys something or gives it away, about -1 to 1.
     pub destroys: f32,
     /// What speaks for its waiting for something that nobody knows yet, about -1 to 1.

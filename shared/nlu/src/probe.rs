@@ -29,11 +29,16 @@ impl Probe {
             for (at, value) in row.iter().enumerate() {
                 let value = value * weight;
                 let to = &mut gram[at * width..at * width + at + 1];
-                to.iter_mut().zip(&row).for_each(|(to, other)| *to += value * other);
+                to.iter_mut()
+                    .zip(&row)
+                    .for_each(|(to, other)| *to += value * other);
             }
             for (number, target) in targets.iter_mut().enumerate() {
                 let wanted = if number == *class { weight } else { -weight };
-                target.iter_mut().zip(&row).for_each(|(to, value)| *to += wanted * value);
+                target
+                    .iter_mut()
+                    .zip(&row)
+                    .for_each(|(to, value)| *to += wanted * value);
             }
         }
         for at in 0..width {
@@ -91,7 +96,9 @@ fn solved(root: &[f64], mut target: Vec<f64>) -> Vec<f64> {
         target[row] = (target[row] - done) / root[row * width + row];
     }
     for row in (0..width).rev() {
-        let done: f64 = (row + 1..width).map(|at| root[at * width + row] * target[at]).sum();
+        let done: f64 = (row + 1..width)
+            .map(|at| root[at * width + row] * target[at])
+            .sum();
         target[row] = (target[row] - done) / root[row * width + row];
     }
     target
@@ -103,7 +110,14 @@ mod tests {
 
     #[test]
     fn classes_that_a_line_parts_are_told_apart() {
-        let points = [[1.0, 0.2], [0.9, -0.1], [0.8, 0.4], [-1.0, 0.1], [-0.7, -0.3], [-0.9, 0.3]];
+        let points = [
+            [1.0, 0.2],
+            [0.9, -0.1],
+            [0.8, 0.4],
+            [-1.0, 0.1],
+            [-0.7, -0.3],
+            [-0.9, 0.3],
+        ];
         let examples: Vec<(&[f32], usize)> = points
             .iter()
             .enumerate()
@@ -112,7 +126,10 @@ mod tests {
         let probe = Probe::fit(&examples, 2);
         for (point, class) in examples {
             let speaks = probe.of(point);
-            assert!(speaks[class] > 0.5 && speaks[1 - class] < -0.5, "{point:?} {speaks:?}");
+            assert!(
+                speaks[class] > 0.5 && speaks[1 - class] < -0.5,
+                "{point:?} {speaks:?}"
+            );
         }
     }
 

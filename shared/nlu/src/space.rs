@@ -62,7 +62,9 @@ fn mean_of<'a>(vectors: impl Iterator<Item = &'a Vector>) -> Vec<f32> {
     let mut count = 0.0_f32;
     for vector in vectors {
         mean.resize(vector.numbers().len(), 0.0);
-        mean.iter_mut().zip(vector.numbers()).for_each(|(to, own)| *to += own);
+        mean.iter_mut()
+            .zip(vector.numbers())
+            .for_each(|(to, own)| *to += own);
         count += 1.0;
     }
     mean.iter_mut().for_each(|number| *number /= count.max(1.0));

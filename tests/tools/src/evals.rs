@@ -448,8 +448,10 @@ mod gate {
             nobody: right.is_empty(),
         };
         let said = Step::Say(String::new());
-        let choice =
-            |of: &[&str]| Step::Choose { of: of.iter().map(|name| AgentType::parse(name).unwrap()).collect(), why: Why::Unsure };
+        let choice = |of: &[&str]| Step::Choose {
+            of: of.iter().map(|name| AgentType::parse(name).unwrap()).collect(),
+            why: Why::Unsure,
+        };
         let both = row(&["one", "two"], &[]);
         for (row, step, expected) in [
             (&both, &sent(&["one", "two"]), Verdict::Right),

@@ -14,6 +14,7 @@ pub(crate) fn switchyard(arguments: &[&str]) -> Output {
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_switchyard"));
     command
+        .env("SWITCHYARD_UNDERSTANDING", "words")
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

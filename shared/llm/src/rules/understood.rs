@@ -47,7 +47,10 @@ const CONDITIONAL: f32 = 0.2;
 
 /// What a prompt wants; none where words are to say it: where results are to be told, or what was said changes an earlier request.
 pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Option<Answer>, EmbedError> {
-    let asked = prompt.turns.iter().rposition(|turn| matches!(turn, Turn::User(_)));
+    let asked = prompt
+        .turns
+        .iter()
+        .rposition(|turn| matches!(turn, Turn::User(_)));
     let Some((before, [Turn::User(text)])) = asked.map(|asked| prompt.turns.split_at(asked)) else {
         return Ok(None);
     };
@@ -75,13 +78,21 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
         // How the two are put together is said by words yet; what they do not know goes to the last agent as it is.
         return Ok(follow_up(prompt, text, last));
     }
-    let told = Told {
+    let mut told = Told {
         agents: &prompt.agents,
         text,
         pieces: &pieces,
         readings: &readings,
         whole: &whole,
     };
+    // What fits nobody may be misspelled: it is read as it may be meant, and goes as it was said.
+    let meant;
+    if told.is_for_nobody()
+        && let Some(mended) = prompt.agents.index().spelling(&prompt.agents).mended(text)
+    {
+        meant = engine.read(&[&mended], &cards).await?;
+        told.whole = meant.first().unwrap_or(&whole);
+    }
     let answer = told.decide();
     Ok(Some(Answer {
         step: handed_on(answer.step, unread),
@@ -177,7 +188,10 @@ impl Told<'_> {
         let Some(reading) = self.readings.get(at) else {
             return false;
         };
-        let fits = reading.ranked().first().is_some_and(|(_, fit)| *fit >= PIECE_FITS);
+        let fits = reading
+            .ranked()
+            .first()
+            .is_some_and(|(_, fit)| *fit >= PIECE_FITS);
         !fits && reading.act().0 == Act::Request && reading.asks() >= NOBODYS
     }
 
@@ -201,7 +215,9 @@ impl Told<'_> {
         let clear = |reading: &Reading, own: usize| {
             let fit = |agent: usize| reading.fits.get(agent).copied().unwrap_or(f32::NEG_INFINITY);
             let others = found.iter().flatten().filter(|other| **other != own);
-            others.into_iter().all(|other| fit(own) - fit(*other) >= PIECE_CLEARLY)
+            others
+                .into_iter()
+                .all(|other| fit(own) - fit(*other) >= PIECE_CLEARLY)
         };
         self.readings
             .iter()
@@ -211,6 +227,17 @@ impl Told<'_> {
                 self.agents.get(own).map(AgentBrief::agent_type)
             })
             .collect()
+    }
+
+    /// Whether no agent is near the text or a piece of it.
+    fn is_for_nobody(&self) -> bool {
+        let best = |reading: &Reading| {
+            reading
+                .ranked()
+                .first()
+                .map_or(f32::NEG_INFINITY, |(_, fit)| *fit)
+        };
+        best(self.whole) < NEAR && self.readings.iter().all(|piece| best(piece) < NEAR)
     }
 
     /// What becomes of a text that is for one agent, or for nobody.
@@ -260,4 +287,143 @@ fn must_be_asked(piece: &Reading) -> bool {
 fn excerpt(piece: &str) -> &str {
     let end = piece.char_indices().nth(PIECE_MAX);
     end.map_or(piece, |(end, _)| piece.get(..end).unwrap_or(piece))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CardText, Tool};
+
+    const AGENTS: [&str; 3] = ["weather", "stays", "orders"];
+
+    fn agents() -> Vec<AgentBrief> {
+        let brief = |name: &&str| {
+            let card = CardText {
+                name,
+                description: name,
+            };
+            AgentBrief::new(AgentType::parse(name).unwrap(), card, [])
+        };
+        AGENTS.iter().map(brief).collect()
+    }
+
+    /// A request that fits the agents so well.
+    fn request(fits: [f32; 3]) -> Reading {
+        let acts = Act::ALL.map(|act| if act == Act::Request { 1.0 } else { -1.0 });
+        Reading {
+            acts: acts.to_vec(),
+            destroys: -1.0,
+            conditional: -1.0,
+            fits: fits.to_vec(),
+        }
+    }
+
+    /// Somebody's answer or change, which asks for nothing of its own.
+    fn scrap(fits: [f32; 3]) -> Reading {
+        let acts = Act::ALL.map(|act| if act == Act::FollowUp { 1.0 } else { -1.0 });
+        Reading {
+            acts: acts.to_vec(),
+            ..request(fits)
+        }
+    }
+
+    fn decided(text: &str, whole: &Reading, readings: &[Reading]) -> Answer {
+        let pieces = split::pieces(text);
+        assert!(
+            readings.is_empty() || readings.len() == pieces.len(),
+            "{pieces:?}"
+        );
+        let told = Told {
+            agents: &agents(),
+            text,
+            pieces: &pieces,
+            readings,
+            whole,
+        };
+        told.decide()
+    }
+
+    fn sent(answer: &Answer) -> Vec<(&str, &str)> {
+        let Step::Call(calls) = &answer.step else {
+            return Vec::new();
+        };
+        let sends = calls.iter().map(|call| match &call.tool {
+            Tool::SendMessage {
+                agent_type, message, ..
+            } => (agent_type.as_str(), message.as_str()),
+            other => panic!("{other:?}"),
+        });
+        sends.collect()
+    }
+
+    fn asked(answer: &Answer) -> Option<(Vec<&str>, Why)> {
+        match &answer.step {
+            Step::Choose { of, why } => Some((of.iter().map(AgentType::as_str).collect(), *why)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn what_clearly_fits_one_agent_goes_there_whole() {
+        let answer = decided("rain in Oslo?", &request([4.0, 1.0, 0.0]), &[]);
+        assert_eq!(sent(&answer), [("weather", "rain in Oslo?")]);
+    }
+
+    #[test]
+    fn what_is_near_two_is_asked_about_and_what_is_near_nobody_is_not_sent() {
+        let near_two = decided("Oslo in June", &request([2.4, 2.3, 0.0]), &[]);
+        assert_eq!(asked(&near_two), Some((vec!["weather", "stays"], Why::Unsure)));
+        let nobodys = decided("sing me a song", &request([0.4, 0.3, 0.0]), &[]);
+        assert!(matches!(&nobodys.step, Step::Say(text) if text.contains("I cannot do that here")));
+    }
+
+    #[test]
+    fn what_destroys_or_waits_for_something_is_asked_about_however_well_it_fits() {
+        let mut destroys = request([0.0, 0.0, 9.0]);
+        destroys.destroys = 0.6;
+        let answer = decided("cancel order 1003", &destroys, &[]);
+        assert_eq!(asked(&answer), Some((vec!["orders"], Why::Destroys)));
+        let mut waits = request([5.0, 9.0, 0.0]);
+        waits.conditional = 0.6;
+        let pieces = [request([5.0, 0.0, 0.0]), request([0.0, 5.0, 0.0])];
+        let answer = decided("if it snows in Oslo, find a hotel", &waits, &pieces);
+        assert_eq!(asked(&answer), Some((vec!["weather", "stays"], Why::Conditional)));
+    }
+
+    #[test]
+    fn each_agent_gets_its_piece_and_a_scrap_is_no_piece() {
+        let pieces = [request([4.0, 0.0, 0.0]), request([0.0, 4.0, 0.0])];
+        let answer = decided(
+            "rain in Oslo and a flat for two",
+            &request([3.0, 3.0, 0.0]),
+            &pieces,
+        );
+        let receivers: Vec<&str> = sent(&answer).iter().map(|(agent, _)| *agent).collect();
+        assert_eq!(receivers, ["weather", "stays"]);
+        let pieces = [request([4.0, 0.0, 0.0]), scrap([0.0, 0.0, 4.0])];
+        let answer = decided("rain in Oslo, on Friday", &request([4.0, 0.0, 2.0]), &pieces);
+        assert_eq!(sent(&answer), [("weather", "rain in Oslo, on Friday")]);
+    }
+
+    #[test]
+    fn a_piece_that_nobody_does_or_that_must_be_asked_about_is_named_beside_what_is_done() {
+        let pieces = [request([4.0, 0.0, 0.0]), request([0.0, 0.0, 0.0])];
+        let answer = decided(
+            "rain in Oslo and sing me a song",
+            &request([3.0, 0.0, 0.0]),
+            &pieces,
+        );
+        assert_eq!(sent(&answer).len(), 1);
+        assert!(answer.beside.contains("“sing me a song”"), "{}", answer.beside);
+        let mut destroys = request([0.0, 0.0, 4.0]);
+        destroys.destroys = 0.6;
+        let pieces = [request([4.0, 0.0, 0.0]), destroys];
+        let answer = decided(
+            "rain in Oslo and delete order 1003",
+            &request([3.0, 0.0, 3.0]),
+            &pieces,
+        );
+        assert_eq!(sent(&answer).len(), 1);
+        assert!(answer.beside.contains("“delete order 1003”"), "{}", answer.beside);
+    }
 }

@@ -169,7 +169,9 @@ impl Encoder {
         let query = NdTensorView::from_data(shape, query);
         let key = NdTensorView::from_data(shape, key);
         let value = NdTensorView::from_data(shape, value);
-        let scale = (f32::from(u16::try_from(width).unwrap_or(u16::MAX))).sqrt().recip();
+        let scale = (f32::from(u16::try_from(width).unwrap_or(u16::MAX)))
+            .sqrt()
+            .recip();
         let mut out = NdTensorViewMut::from_data(shape, attended);
         let (mut weights, mut mixed) = (vec![0.0; count * count], vec![0.0; count * width]);
         for head in 0..heads {
@@ -186,8 +188,13 @@ impl Encoder {
             }
             let weights = NdTensorView::from_data([count, count], weights.as_slice());
             let values = GemmInputB::Unpacked(value.slice((.., head)));
-            gemm.gemm(&mut mixed, GemmInputA::Unpacked(weights), values, GemmOptions::default())
-                .map_err(|_| EmbedError::Failed)?;
+            gemm.gemm(
+                &mut mixed,
+                GemmInputA::Unpacked(weights),
+                values,
+                GemmOptions::default(),
+            )
+            .map_err(|_| EmbedError::Failed)?;
             let mixed = NdTensorView::from_data([count, width], mixed.as_slice());
             out.slice_mut((.., head)).copy_from(&mixed);
         }

@@ -36,7 +36,12 @@ struct Arguments {
     #[arg(long)]
     each: bool,
     /// Where the model of sentences is kept, or will be
-    #[arg(long, value_name = "FOLDER", env = "SWITCHYARD_CACHE", default_value = "tests/.tools/understanding")]
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        env = "SWITCHYARD_CACHE",
+        default_value = "tests/.tools/understanding"
+    )]
     cache: PathBuf,
 }
 
@@ -147,7 +152,12 @@ async fn main() -> ExitCode {
             let verdict = verdict(row, &step, &effects);
             figures.add(verdict);
             if arguments.each && verdict != Verdict::Right {
-                println!("  {verdict:?} {} {:?} => {}", row.id, row.said, evals::told(&step.0));
+                println!(
+                    "  {verdict:?} {} {:?} => {}",
+                    row.id,
+                    row.said,
+                    evals::told(&step.0)
+                );
             }
         }
         println!("{name:8} {figures}");
@@ -203,7 +213,11 @@ fn blind() -> (Agents, BTreeSet<AgentType>, Vec<Row>) {
         AgentBrief::new(agent.r#type.clone(), card, skills)
     };
     let own = evals::agents(&["own_cards"]);
-    let all: Vec<AgentBrief> = own.iter().cloned().chain(foreign.agent.iter().map(brief)).collect();
+    let all: Vec<AgentBrief> = own
+        .iter()
+        .cloned()
+        .chain(foreign.agent.iter().map(brief))
+        .collect();
     (all.into(), effects, prompts.prompt)
 }
 
@@ -228,7 +242,10 @@ fn verdict(row: &Row, (step, tells): &(Step, bool), effects: &BTreeSet<AgentType
         Step::Say(_) | Step::Call(_) => &[],
     };
     let is_offered = offered.iter().any(|agent| row.agents.contains(agent));
-    if sent.iter().any(|agent| !row.agents.contains(*agent) && !row.also_fine.contains(*agent)) {
+    if sent
+        .iter()
+        .any(|agent| !row.agents.contains(*agent) && !row.also_fine.contains(*agent))
+    {
         return Verdict::Wrong;
     }
     let has_all = row.agents.iter().all(|agent| sent.contains(agent));

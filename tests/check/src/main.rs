@@ -2,6 +2,7 @@
 //! of the code itself, so that it comes first: `cargo run -p check`.
 
 mod documents;
+mod doors;
 mod features;
 mod named;
 mod rooms;
@@ -29,6 +30,7 @@ const CHECKS: &[Check] = checks![
     rooms::a_functions_main_only_wires,
     rooms::every_module_says_what_it_is_for,
     rooms::every_setting_is_in_the_table,
+    doors::crates_are_named_by_those_alone_who_may,
     documents::what_documents_link_and_name_is_there,
     documents::what_is_said_to_be_shown_is_shown_by_tests_that_there_are,
     templates::only_listed_models_may_be_asked_and_only_by_the_host,

@@ -35,7 +35,7 @@ struct Beside {
     built_into: &'static [&'static str],
 }
 
-const BESIDE: [Beside; 5] = [
+const BESIDE: [Beside; 6] = [
     Beside {
         folder: "infra/dynamodb",
         uses: &["workspace_features"],
@@ -49,6 +49,19 @@ const BESIDE: [Beside; 5] = [
     Beside {
         folder: "tests/kit/store",
         uses: &["domain", "dynamodb", "store", "workspace_features"],
+        built_into: &["tests", "tools", "system_testing", "agent_testing"],
+    },
+    Beside {
+        folder: "tests/kit/agent",
+        uses: &[
+            "domain",
+            "auth",
+            "outbound",
+            "agent",
+            "edge",
+            "store_testing",
+            "workspace_features",
+        ],
         built_into: &["tests", "tools", "system_testing"],
     },
     Beside {

@@ -10,7 +10,6 @@ mod bootstraps;
 mod calendar;
 mod calendars;
 mod chaos;
-mod circles;
 mod consent;
 mod consents_at_once;
 mod containers;

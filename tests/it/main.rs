@@ -15,7 +15,6 @@ mod consents_at_once;
 mod containers;
 mod conversations;
 mod ended;
-mod executors;
 mod extended_card;
 mod files;
 mod foreign;

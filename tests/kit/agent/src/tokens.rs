@@ -130,8 +130,11 @@ impl Caller {
         assert_eq!(listed["result"]["totalSize"], 0, "{listed}");
     }
 
-    /// Rubbish, another's key, audience, issuer, tenant, scope.
+    /// Rubbish, another's key, audience, issuer, tenant, scope. What is refused leaves nothing behind.
     pub async fn a_token_that_is_there_must_be_good(&self, world: &World) {
+        let good = self.token(world, |_| {});
+        let (status, _, body) = self.send(world, Some(&good)).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
         let (stranger, _) = SigningKey::generate().expect("a key");
         let small = Refusal::SmallScope {
             needed: "tasks".into(),
@@ -161,6 +164,8 @@ impl Caller {
         ] {
             self.is_refused(world, &token, &refusal).await;
         }
+        let (_, _, listed) = world.call(Some(&good), "ListTasks", json!({})).await;
+        assert_eq!(listed["result"]["totalSize"], 1, "{listed}");
     }
 
     /// To the second.

@@ -117,7 +117,7 @@ enum Command {
     /// Pin the tools of an MCP server
     #[command(subcommand)]
     Mcp(mcp::McpCommand),
-    /// List, ask and register agents on an MQTT broker
+    /// Try an MQTT broker, keep tenants apart there, and register its agents
     #[command(subcommand)]
     Mqtt(mqtt::MqttCommand),
     /// Develop the page: start everything, and rebuild the page when its sources change

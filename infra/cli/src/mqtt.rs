@@ -1,23 +1,18 @@
-//! `switchyard mqtt`: the agents on a broker, from the terminal.
+//! `switchyard mqtt`: a broker that is to carry agents, from the terminal. Whoever wants to see cards or send a message there uses any
+//! client of MQTT 5.
 
 mod acl;
-mod agents;
 mod check;
 mod connect;
 mod import;
-mod send;
 
 use clap::Subcommand;
 
 use super::Failure;
 
-/// List, ask and register agents on an MQTT broker
+/// Try an MQTT broker, keep tenants apart there, and register its agents
 #[derive(Subcommand)]
 pub(super) enum MqttCommand {
-    /// List the agents on the broker, by their cards
-    Agents(agents::Agents),
-    /// Send a message to an agent, and show what is published
-    Send(send::Send),
     /// Register agents of the broker by rules, or list the rules
     Import(import::Import),
     /// Print the access control list that keeps tenants apart on a broker
@@ -29,8 +24,6 @@ pub(super) enum MqttCommand {
 impl MqttCommand {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Agents(agents) => agents.run().await,
-            Self::Send(send) => Box::pin(send.run()).await,
             Self::Import(import) => import.run().await,
             Self::Acl(acl) => acl.run(),
             Self::Check(check) => check.run().await,

@@ -1,7 +1,9 @@
 //! What files alone can tell: the ladder of rooms, features, templates, what documents name. It is built in seconds and asks nothing
 //! of the code itself, so that it comes first: `cargo run -p check`.
 
+mod circles;
 mod documents;
+mod doors;
 mod features;
 mod named;
 mod rooms;
@@ -29,6 +31,8 @@ const CHECKS: &[Check] = checks![
     rooms::a_functions_main_only_wires,
     rooms::every_module_says_what_it_is_for,
     rooms::every_setting_is_in_the_table,
+    doors::crates_are_named_by_those_alone_who_may,
+    circles::no_crate_has_a_circle_of_imports,
     documents::what_documents_link_and_name_is_there,
     documents::what_is_said_to_be_shown_is_shown_by_tests_that_there_are,
     templates::only_listed_models_may_be_asked_and_only_by_the_host,

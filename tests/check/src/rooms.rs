@@ -50,6 +50,19 @@ const BESIDE: [Beside; 6] = [
     Beside {
         folder: "tests/kit/store",
         uses: &["domain", "dynamodb", "store", "workspace_features"],
+        built_into: &["tests", "tools", "system_testing", "agent_testing"],
+    },
+    Beside {
+        folder: "tests/kit/agent",
+        uses: &[
+            "domain",
+            "auth",
+            "outbound",
+            "agent",
+            "edge",
+            "store_testing",
+            "workspace_features",
+        ],
         built_into: &["tests", "tools", "system_testing"],
     },
     Beside {

@@ -1,22 +1,16 @@
 //! The whole function: calls in, work on its wakes, an MCP server behind it.
 
-use std::collections::VecDeque;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use agent::{Agent, Settings, Wake, WakeDoor, WakeError};
 use airbnb_agent::{Server, Tools};
-use async_trait::async_trait;
-use auth::{Sealer, Verifier};
+use auth::Verifier;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request as Called, State};
-use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use domain::{ManualClock, SystemEntropy, Timestamp};
-use edge::agent_parts::AgentParts;
+use domain::{ManualClock, Timestamp};
 use outbound::mcp::{McpTool, Pins};
-use outbound::{Outbound, Policy};
 use sandbox::mcp::{LINK_HOST, Revisions, mcp, tools};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -28,17 +22,6 @@ const NOW: &str = "2026-11-30T09:00:00Z";
 /// What the server answers a call with, instead of what the sandbox's would say.
 pub(crate) type Instead = fn(&Value) -> Option<Value>;
 
-#[derive(Default)]
-struct Door(Mutex<VecDeque<Wake>>);
-
-#[async_trait]
-impl WakeDoor for Door {
-    async fn wake(&self, wake: &Wake, _delay: Duration) -> Result<(), WakeError> {
-        self.0.lock().unwrap().push_back(wake.clone());
-        Ok(())
-    }
-}
-
 #[derive(Clone)]
 struct Behind {
     instead: Instead,
@@ -46,11 +29,16 @@ struct Behind {
 }
 
 pub(crate) struct World {
-    agent: Arc<Agent>,
-    pub(crate) clock: Arc<ManualClock>,
-    door: Arc<Door>,
+    at: agent_testing::World,
     asked: Arc<Mutex<Vec<Value>>>,
-    _database: store_testing::Database,
+}
+
+impl Deref for World {
+    type Target = agent_testing::World;
+
+    fn deref(&self) -> &Self::Target {
+        &self.at
+    }
 }
 
 pub(crate) async fn world() -> World {
@@ -62,26 +50,7 @@ pub(crate) async fn world_where(instead: Instead) -> World {
 }
 
 pub(crate) async fn world_with(verifier: Verifier, instead: Instead) -> World {
-    let (store, database) = store_testing::start().await;
     let clock = Arc::new(ManualClock::new(Timestamp::parse(NOW).unwrap()));
-    let door = Arc::new(Door::default());
-    let policy = Policy {
-        allow_loopback: true,
-        ..Policy::default()
-    };
-    let entropy = Arc::new(SystemEntropy);
-    let parts = AgentParts {
-        mqtt: None,
-        url: URL.parse().unwrap(),
-        store,
-        wake: door.clone(),
-        validator: Arc::new(verifier),
-        sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
-        outbound: Outbound::new(policy, entropy.clone()),
-        clock: clock.clone(),
-        entropy,
-        settings: Settings::default(),
-    };
     let asked = Arc::<Mutex<Vec<Value>>>::default();
     let behind = Behind {
         instead,
@@ -99,12 +68,10 @@ pub(crate) async fn world_with(verifier: Verifier, instead: Instead) -> World {
         currency: Some("EUR".parse().unwrap()),
         link_hosts: vec![LINK_HOST.to_owned()],
     };
+    let build = |parts| airbnb_agent::agent(parts, server).unwrap();
     World {
-        agent: airbnb_agent::agent(parts, server).unwrap(),
-        clock,
-        door,
+        at: agent_testing::World::new(airbnb_agent::NAME, URL, clock, verifier, build).await,
         asked,
-        _database: database,
     }
 }
 
@@ -135,59 +102,5 @@ impl World {
     /// All that was posted to the server since the last look.
     pub(crate) fn posted(&self) -> Vec<Value> {
         std::mem::take(&mut self.asked.lock().unwrap())
-    }
-
-    pub(crate) async fn answer(&self, request: Request<Body>) -> (StatusCode, HeaderMap, Value) {
-        let response = edge::agent_parts::function(self.agent.clone(), airbnb_agent::NAME)
-            .router
-            .oneshot(request)
-            .await
-            .unwrap();
-        let (status, headers) = (response.status(), response.headers().clone());
-        let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
-        (status, headers, serde_json::from_slice(&body).unwrap())
-    }
-
-    async fn rpc(&self, method: &str, params: Value) -> Value {
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let request = Request::post("/")
-            .header("content-type", "application/json")
-            .header("a2a-version", "1.0")
-            .body(Body::from(body.to_string()))
-            .unwrap();
-        let (status, _, answer) = self.answer(request).await;
-        assert_eq!(status, StatusCode::OK, "{answer}");
-        assert!(answer.get("error").is_none(), "{answer}");
-        answer["result"].clone()
-    }
-
-    /// Tells the agent something, in a task that goes on or a new one.
-    pub(crate) async fn told(&self, id: &str, parts: Value, task: Option<&str>) -> Value {
-        let mut message = json!({ "messageId": id, "role": "ROLE_USER", "parts": parts });
-        if let Some(task) = task {
-            message["taskId"] = task.into();
-        }
-        self.say(message).await
-    }
-
-    /// Sends a message without waiting, works, and gives the task.
-    pub(crate) async fn say(&self, message: Value) -> Value {
-        let params = json!({ "message": message, "configuration": { "returnImmediately": true } });
-        let sent = self.rpc("SendMessage", params).await["task"].clone();
-        self.work().await;
-        self.rpc("GetTask", json!({ "id": sent["id"] })).await
-    }
-
-    pub(crate) async fn ask(&self, text: &str) -> Value {
-        self.told("m-1", json!([{ "text": text }]), None).await
-    }
-
-    pub(crate) async fn work(&self) {
-        loop {
-            let Some(wake) = self.door.0.lock().unwrap().pop_front() else {
-                return;
-            };
-            agent::handle(&self.agent, &wake).await.unwrap();
-        }
     }
 }

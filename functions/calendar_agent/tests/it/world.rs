@@ -1,11 +1,10 @@
 //! An agent with a queue, the sandbox's Google at an address of its own, and a user who agrees there.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{Agent, Settings, Wake, WakeDoor, WakeError};
-use async_trait::async_trait;
+use agent::{Agent, Settings, Wake};
+use agent_testing::{Door, loopback};
 use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
@@ -16,7 +15,6 @@ use domain::{
 };
 use edge::agent_parts::AgentParts;
 use outbound::oauth::{CodeExchange, Dialect, OAuthClient, Provider};
-use outbound::{Outbound, Policy};
 use sandbox::google::{CLIENT, Google, USERS};
 use serde_json::{Value, json};
 use store::Store;
@@ -27,17 +25,6 @@ pub(crate) const URL: &str = "http://127.0.0.1:9/a/calendar";
 const BACK: &str = "http://127.0.0.1:9/consent/callback";
 /// A Monday morning.
 pub(crate) const NOW: &str = "2026-11-30T09:00:00Z";
-
-#[derive(Default)]
-struct Door(Mutex<VecDeque<Wake>>);
-
-#[async_trait]
-impl WakeDoor for Door {
-    async fn wake(&self, wake: &Wake, _delay: Duration) -> Result<(), WakeError> {
-        self.0.lock().unwrap().push_back(wake.clone());
-        Ok(())
-    }
-}
 
 pub(crate) struct World {
     pub(crate) agent: Arc<Agent>,
@@ -59,10 +46,6 @@ pub(crate) async fn world() -> World {
     let clock = Arc::new(ManualClock::new(Timestamp::parse(NOW).unwrap()));
     let door = Arc::new(Door::default());
     let entropy = Arc::new(SystemEntropy);
-    let policy = Policy {
-        allow_loopback: true,
-        ..Policy::default()
-    };
     let (key, _) = SigningKey::generate().unwrap();
     let issuers = ["acme", "globex"].map(|name| TrustedIssuer {
         issuer: format!("https://{name}.example"),
@@ -94,7 +77,7 @@ pub(crate) async fn world() -> World {
         wake: door.clone(),
         validator: Arc::new(verifier),
         sealer: Arc::new(Sealer::new(vec![("k1".into(), Sealer::generate_key(&SystemEntropy))]).unwrap()),
-        outbound: Outbound::new(policy, entropy.clone()),
+        outbound: loopback(),
         clock: clock.clone(),
         entropy: entropy.clone(),
         settings: Settings::default(),
@@ -195,7 +178,7 @@ impl World {
 
     pub(crate) async fn work(&self) {
         loop {
-            let Some(wake) = self.door.0.lock().unwrap().pop_front() else {
+            let Some(wake) = self.door.next() else {
                 return;
             };
             agent::handle(&self.agent, &wake).await.unwrap();

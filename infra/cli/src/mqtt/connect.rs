@@ -49,8 +49,6 @@ pub(super) struct AtBroker {
 pub(super) struct Way {
     pub(super) broker: BrokerUrl,
     pub(super) prefix: TopicPrefix,
-    /// Organisations beside the system's own.
-    pub(super) orgs: Vec<String>,
     /// Who asks.
     pub(super) me: AgentAddress,
     credentials: Option<(String, SecretString)>,
@@ -84,7 +82,6 @@ impl AtBroker {
         let MqttEndpoints {
             broker: url,
             prefix,
-            orgs,
             users,
             ..
         } = match (&self.broker, known) {
@@ -117,7 +114,6 @@ impl AtBroker {
         Ok(Way {
             broker: url.as_str().parse().map_err(Failure::other)?,
             prefix,
-            orgs,
             credentials: password.map(|password| (me.to_string(), password)),
             me,
         })

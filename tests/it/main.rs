@@ -53,6 +53,7 @@ mod token_cost;
 mod trace;
 mod two_of_a_type;
 mod two_processes;
+mod understood;
 mod unheard;
 mod validator;
 mod verify;

@@ -125,9 +125,7 @@ fn line(outcome: &Result<Answer, ModelError>) -> String {
             format!("calls {}, of which {invalid} cannot be run", calls.len())
         }
         Ok(Answer {
-            step: Step::Choose {
-                of, ..
-            },
+            step: Step::Choose { of, .. },
             ..
         }) => format!("lets choose of {}", of.len()),
         Err(ModelError::Unavailable(_)) => "unavailable".to_owned(),

@@ -20,7 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
 use super::place::{self, Found};
-use super::{Failure, lines};
+use super::{Failure, lines, out};
 use local::{
     BrokerAccess, Data, GoogleClient, HostName, Live, Models, MqttBroker, Options, OwnBroker, System, models,
     mqtt,
@@ -174,7 +174,7 @@ fn cache() -> Option<PathBuf> {
 async fn understand(slot: nlu::Slot, machine: bool) {
     let say = move |line: &str| match machine {
         true => tracing::info!("{line}"),
-        false => eprintln!("{line}"),
+        false => out::complain(format_args!("{line}")),
     };
     let Some(folder) = cache() else {
         return say("Words are matched only: there is no HOME to keep the model of sentences in.");

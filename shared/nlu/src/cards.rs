@@ -4,6 +4,11 @@
 //! have with the same card. So a card with many texts, or with general ones, is no more likely than another, and no agent's score
 //! depends on who else is there.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "an index comes of a search in the same array"
+)]
+
 use crate::embed::Vector;
 
 /// So many texts of a card speak for it.

@@ -1,6 +1,11 @@
 //! A linear classifier over directions: ridge regression on one column a class, each class weighing the same however many
 //! sentences it has (Hastie, Tibshirani, Friedman, *The Elements of Statistical Learning*, sections 3.4.1 and 4.2).
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "every index is below the width of a matrix that is made here"
+)]
+
 /// How strongly large weights are held back.
 const RIDGE: f64 = 0.01;
 

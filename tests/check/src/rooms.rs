@@ -36,7 +36,7 @@ struct Beside {
     built_into: &'static [&'static str],
 }
 
-const BESIDE: [Beside; 6] = [
+const BESIDE: [Beside; 7] = [
     Beside {
         folder: "infra/dynamodb",
         uses: &["workspace_features"],

@@ -450,7 +450,7 @@ mod gate {
         let said = Step::Say(String::new());
         let choice = |of: &[&str]| Step::Choose {
             of: of.iter().map(|name| AgentType::parse(name).unwrap()).collect(),
-            why: Why::Unsure,
+            why: llm::Why::Unsure,
         };
         let both = row(&["one", "two"], &[]);
         for (row, step, expected) in [

@@ -67,10 +67,14 @@ impl AgentChoice {
         let asks = match self.why {
             Why::Unsure => format!("I am not sure whom “{said}” is for. Did you mean {names}?"),
             Why::Destroys => {
-                format!("“{said}” may remove something or give it away, so nothing is done yet. Shall {names} get it?")
+                format!(
+                    "“{said}” may remove something or give it away, so nothing is done yet. Shall {names} get it?"
+                )
             }
             Why::Conditional => {
-                format!("I make no ifs, so nothing is done yet for “{said}”. Shall {names} get all of it now?")
+                format!(
+                    "I make no ifs, so nothing is done yet for “{said}”. Shall {names} get all of it now?"
+                )
             }
         };
         format!("{asks}\n{}\n{how}", lines.join("\n"))

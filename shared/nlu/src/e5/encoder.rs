@@ -1,5 +1,10 @@
 //! The encoder: BERT's layers (Devlin et al., 2019, section 3; post-norm), the mean over the pieces, unit length.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "every span is made from the lengths that the states are made of"
+)]
+
 use rten_gemm::{BiasVector, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_simd::SimdOp as _;
 use rten_simd::SimdUnaryOp as _;

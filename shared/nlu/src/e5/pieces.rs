@@ -1,6 +1,11 @@
 //! Text as the numbers of the model's pieces: the unigram model of SentencePiece, of which the likeliest cut is found by Viterbi's
 //! algorithm (Kudo, 2018). No crate reads this file's table, and those that read the original's are 84 packages.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "every index is below the number of characters that the lists are made for"
+)]
+
 use std::collections::HashMap;
 
 use super::WeightsError;

@@ -1,0 +1,81 @@
+//! What people say, understood by the model of sentences: the whole system with the engine in it. `tests/run understanding` fetches
+//! the model before; whoever runs these tests alone waits for it once.
+
+use local::{Options, understanding};
+use serde_json::json;
+use system_testing::{Local, User};
+
+async fn local() -> Local {
+    let slot = nlu::Slot::default();
+    let cache = system_testing::folder().join(".tools/understanding");
+    let filled = understanding::fill(&slot, cache, |line| println!("{line}")).await;
+    filled.expect("the model of sentences is there, or can be had");
+    Local::start_as(Options {
+        understanding: slot,
+        ..Options::default()
+    })
+    .await
+}
+
+/// What a prompt's task shows: its state, and what it says to its user.
+async fn becomes(user: &User, prompt: &str, states: &[&str]) -> String {
+    let task = user.ask(prompt).await.task_id();
+    user.until(&task, states).await.to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_understood_in_words_that_no_card_has() {
+    let local = local().await;
+    let user = local.user("acme");
+    for prompt in [
+        "Compare Madrid and Athens for the weekend",
+        "do i need my wellies in Glasgow tomorrow",
+        "¿me llevo el paraguas mañana en Bilbao?",
+        "明日の札幌は傘が要りますか",
+    ] {
+        let task = becomes(&user, prompt, &["completed", "input-required"]).await;
+        assert!(task.contains(r#""agentType":"weather""#), "{prompt}: {task}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_destroys_or_depends_on_something_is_asked_about_before_anything_is_sent() {
+    let local = local().await;
+    let user = local.user("acme");
+    for prompt in [
+        "Is it going to snow in Innsbruck on Saturday? If so, find me a hotel there for two",
+        "if it rains in Oslo on Sunday, write a report about umbrellas",
+        "Wenn es am Samstag in Graz schneit, such mir dort ein Zimmer für zwei",
+    ] {
+        let task = user.ask(prompt).await.task_id();
+        let asked = user.until(&task, &["input-required"]).await;
+        assert!(
+            asked.to_string().contains("nothing is done yet"),
+            "{prompt}: {asked}"
+        );
+        assert_eq!(asked.get("jobs").unwrap_or(&json!([])), &json!([]), "{prompt}");
+    }
+    for prompt in ["delete my account", "wire 500 euros to Bob"] {
+        let said = user.ask(prompt).await.said();
+        assert!(said.contains("I cannot do that here"), "{prompt}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_says_yes_to_the_question_has_it_sent() {
+    let local = local().await;
+    let user = local.user("acme");
+    let id = "one";
+    let asked = user
+        .chat(
+            "chat-if",
+            id,
+            "if it rains in Oslo on Sunday tell me how warm it gets",
+        )
+        .await
+        .task_id();
+    user.until(&asked, &["input-required"]).await;
+    user.chat("chat-if", "two", "yes").await;
+    let done = user.until(&asked, &["completed"]).await;
+    assert!(done.to_string().contains(r#""agentType":"weather""#), "{done}");
+}

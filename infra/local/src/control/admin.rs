@@ -1,5 +1,5 @@
 //! The gateway's own routes: a page for people, changes to the running system for whoever has the platform's token, and
-//! what stands in for AWS ([`crate::control::aws`]).
+//! what stands in for AWS (`control::aws`).
 //!
 //! | route | |
 //! |---|---|

@@ -1,5 +1,5 @@
 //! The system's own secrets: keys and unguessable paths, made once per data folder. On AWS they are entries of
-//! Secrets Manager and of the stacks' outputs. [`crate::functions::named`] has them by the names that functions ask for.
+//! Secrets Manager and of the stacks' outputs. `functions::named` has them by the names that functions ask for.
 
 mod imports;
 mod sign_in;

@@ -184,7 +184,7 @@ impl Stored {
         found.cloned().ok_or_else(|| self.unknown(name))
     }
 
-    /// Adds a tenant, a new incarnation of its name, for [`Stored::complete`] to complete.
+    /// Adds a tenant, a new incarnation of its name, for `complete` to complete.
     ///
     /// # Errors
     /// Where a tenant of that name is here.

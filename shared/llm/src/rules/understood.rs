@@ -42,8 +42,8 @@ const ASKS: f32 = -0.2;
 const FITS_ANOTHER: f32 = 3.0;
 /// From here on a text destroys something or gives it away: four of five such sentences are above, one of fifty others.
 const DESTROYS: f32 = 0.2;
-/// From here on a text waits for something that nobody knows yet.
-const CONDITIONAL: f32 = 0.2;
+/// From here on a text waits for something that nobody knows yet: of such sentences one of a hundred is below, of others two are above.
+const CONDITIONAL: f32 = 0.0;
 
 /// What a prompt wants; none where words are to say it: where results are to be told, or what was said changes an earlier request.
 pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Option<Answer>, EmbedError> {

@@ -23,8 +23,8 @@ use serde::Deserialize;
 use tools::evals;
 
 /// A set of prompts: its name, the least that must be right, and the most that may reach an agent that it is not for, in
-/// hundredths.
-const SETS: [(&str, usize, usize); 3] = [("blind", 65, 10), ("prompts", 67, 4), ("foreign", 65, 9)];
+/// hundredths. Nothing may be done unasked.
+const SETS: [(&str, usize, usize); 3] = [("blind", 65, 10), ("prompts", 65, 4), ("foreign", 65, 9)];
 
 /// How well prompts are understood where no language model is named
 #[derive(Parser)]
@@ -162,6 +162,7 @@ async fn main() -> ExitCode {
         }
         println!("{name:8} {figures}");
         is_good &= figures.share(Verdict::Right) >= least && figures.share(Verdict::Wrong) <= most;
+        is_good &= figures.0[Verdict::Unasked as usize] == 0;
     }
     match is_good || arguments.words {
         true => ExitCode::SUCCESS,

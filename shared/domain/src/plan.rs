@@ -55,7 +55,7 @@ pub struct PlanStep {
     #[serde(default, skip_serializing_if = "StepState::is_planned")]
     pub state: StepState,
     /// The turn that it was planned in, as [`Job::step`] has it: what was known of results then.
-    #[serde(default, skip_serializing_if = "crate::job::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::rest::is_zero")]
     pub turn: u32,
     /// What its user is asked before it is sent; `None` where nothing has to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]

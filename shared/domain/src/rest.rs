@@ -137,3 +137,9 @@ fn selves(fields: &Map<String, Value>) -> Map<String, Value> {
         .map(|(name, value)| (name.to_owned(), value.clone()))
         .collect()
 }
+
+/// Whether a number is left out of what is stored.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn is_zero(number: &u32) -> bool {
+    *number == 0
+}

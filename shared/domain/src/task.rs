@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::job::is_zero;
 use crate::plan::{PLAN_RECORDS, next_number};
+use crate::rest::is_zero;
 use crate::rest::{RECORDS, Rest};
 use crate::unkept::Room;
 use crate::{

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::is_zero;
+use crate::rest::is_zero;
 use crate::{Artifact, Part, PartContent};
 
 /// Most bytes of JSON that the results of all jobs of a task may have together. The write that takes a result in has it

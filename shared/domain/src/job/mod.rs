@@ -18,6 +18,7 @@ pub use self::change::JobChange;
 pub use self::endpoint::{Endpoint, Generation, SealedToken, Transport};
 pub use self::news::{Noted, Notification, Responder};
 pub use self::state::{AwaitedConsent, JobState, Protection, RemoteUpdate};
+use crate::rest::is_zero;
 use crate::unkept::{self, Room, Unkept};
 use crate::{AgentId, AgentType, Artifact, Heard, MessageId, TaskId, Timestamp};
 
@@ -141,11 +142,6 @@ pub struct Answered {
     pub answer_id: String,
     /// Its place among the job's results.
     pub at: usize,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-pub(crate) fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl Job {

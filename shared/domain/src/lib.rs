@@ -32,6 +32,7 @@ mod brought;
 mod caller;
 mod clean;
 mod entropy;
+pub mod foreign_json;
 mod grant;
 mod heard;
 mod ids;

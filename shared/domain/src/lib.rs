@@ -72,7 +72,7 @@ pub use job::{
 pub use job_log::JobLog;
 pub use message::{
     ASKED_AGENT, ASKED_FROM, Artifact, Message, Metadata, Part, PartContent, READ_MAX, Role, TOLD_BESIDE,
-    Terms, to_read,
+    Terms, UNREAD, to_read,
 };
 pub use plan::{
     Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,

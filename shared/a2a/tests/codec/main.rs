@@ -11,6 +11,7 @@
 mod golden;
 mod operations;
 mod oracle;
+mod peers;
 mod properties;
 mod refusals;
 mod rubbish;

@@ -371,15 +371,14 @@ async fn speaking(generation: Generation, transport: Transport) -> MockServer {
                 Transport::Rest => request.url.path().contains("/v1/"),
                 _ => body["method"].as_str().is_some_and(|method| method.contains('/')),
             };
-            let told = match (old == (generation == Generation::V0_3), transport) {
+            match (old == (generation == Generation::V0_3), transport) {
                 (true, _) => {
                     ResponseTemplate::new(200).set_body_json(jsonrpc_result(transport, answer.clone()))
                 }
                 (false, Transport::Rest) => ResponseTemplate::new(404),
                 (false, _) => ResponseTemplate::new(200).set_body_json(json!({"jsonrpc": "2.0", "id": "1",
                     "error": {"code": -32601, "message": "Method not found: SendMessage"}})),
-            };
-            told
+            }
         })
         .mount(&server)
         .await;

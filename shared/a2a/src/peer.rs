@@ -100,7 +100,8 @@ pub(crate) fn news(told: &Value, claimed: Generation) -> Result<Notification, Fa
     if is_message(told) {
         return message(told, claimed).map(|message| SendResponse::Message(message).into_notification());
     }
-    if !is_task(told) {
+    // A status of mere text is that of the plain form, which is read to the letter.
+    if !is_task(told) || member(told, "status").is_some_and(|status| !status.is_object()) {
         return Err(none());
     }
     state_of(told).ok_or_else(no_state)?;

@@ -23,6 +23,7 @@ const UNAVAILABLE: &str = "— unavailable";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Listing {
+    /// None where it is empty: the server did not say one that can be used.
     pub(crate) id: String,
     pub(crate) name: String,
     /// What the stay costs, as the server words it.
@@ -65,22 +66,29 @@ impl Position {
 }
 
 impl Listing {
-    /// The listings of an answer; what has no id or no name is none.
-    pub(crate) fn all(answer: &Value, hosts: &[String]) -> Vec<Self> {
-        let results = answer.get("searchResults").and_then(Value::as_array);
-        let listings = results
-            .into_iter()
-            .flatten()
-            .filter_map(|result| Self::of(result, hosts));
-        listings.take(LISTINGS_MAX).collect()
+    /// The listings of an answer; what has no name is none. `None` where nothing of what is there can be read: that is not the same
+    /// as that there is nothing.
+    pub(crate) fn all(answer: &Value, hosts: &[String]) -> Option<Vec<Self>> {
+        let results = answer.get("searchResults")?.as_array()?;
+        let listings: Vec<Self> = results
+            .iter()
+            .filter_map(|result| Self::of(result, hosts))
+            .take(LISTINGS_MAX)
+            .collect();
+        let unread = results.len().min(LISTINGS_MAX).saturating_sub(listings.len());
+        if unread > 0 {
+            tracing::warn!(unread, "listings cannot be read");
+        }
+        (!listings.is_empty() || results.is_empty()).then_some(listings)
     }
 
     fn of(result: &Value, hosts: &[String]) -> Option<Self> {
-        let id = result.get("id")?.as_str()?;
-        let plain_id = id.len() <= ID_MAX
-            && id
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let is_plain = |id: &&str| {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            (1..=ID_MAX).contains(&id.len()) && id.bytes().all(plain)
+        };
+        // Without it nothing more can be asked of the listing, and its link may lead nowhere; it is there all the same.
+        let id = result.get("id").and_then(Value::as_str).filter(is_plain);
         let name = first(
             result,
             &[
@@ -90,8 +98,8 @@ impl Listing {
             ],
             NAME_MAX,
         );
-        (plain_id && !id.is_empty() && !name.is_empty()).then(|| Self {
-            id: id.to_owned(),
+        (!name.is_empty()).then(|| Self {
+            id: id.unwrap_or_default().to_owned(),
             name,
             price: first(
                 result,
@@ -102,6 +110,7 @@ impl Listing {
             url: result
                 .get("url")
                 .and_then(Value::as_str)
+                .filter(|_| id.is_some())
                 .and_then(|url| link(url, hosts)),
             position: Position::of(
                 result.pointer("/demandStayListing/location/coordinate/latitude"),
@@ -183,7 +192,7 @@ mod tests {
             "url": "https://www.airbnb.com.evil.example/rooms/77",
             "structuredDisplayPrice": {"primaryLine": {"accessibilityLabel": "€ 100 for 2 nights"}},
         }]});
-        let listing = Listing::all(&answer, &hosts()).remove(0);
+        let listing = Listing::all(&answer, &hosts()).unwrap().remove(0);
         assert_eq!(listing.name, "Flat scripta/script see and call");
         assert_eq!(
             (listing.url, listing.price.as_str()),
@@ -210,23 +219,58 @@ mod tests {
 
     #[test]
     fn what_is_no_listing_is_left_out() {
-        let all = |results: Value| Listing::all(&json!({ "searchResults": results }), &hosts()).len();
+        let all = |results: Value| {
+            Listing::all(&json!({ "searchResults": results }), &hosts()).map(|all| all.len())
+        };
+        // None, some that cannot be read, and nothing that can be.
+        assert_eq!(all(json!([])), Some(0));
         assert_eq!(
-            all(json!([{"id": 7, "name": "a"}, {"id": "7"}, {"id": "../x", "name": "a"}, null, "x"])),
-            0
+            all(json!([{"id": "7", "name": "a"}, {"id": "8"}, null, "x"])),
+            Some(1)
         );
-        assert_eq!(all(json!("x")), 0);
+        for unreadable in [
+            json!([{"id": "7"}, null, "x"]),
+            json!("x"),
+            json!(null),
+            json!({}),
+        ] {
+            assert_eq!(all(unreadable.clone()), None, "{unreadable}");
+        }
         let many: Vec<Value> = (0..50)
             .map(|id| json!({"id": id.to_string(), "name": "Flat"}))
             .collect();
-        assert_eq!(all(json!(many)), LISTINGS_MAX);
-        assert_eq!(Listing::all(&json!(null), &hosts()).len(), 0);
+        assert_eq!(all(json!(many)), Some(LISTINGS_MAX));
+        assert_eq!(Listing::all(&json!(null), &hosts()), None);
+    }
+
+    #[test]
+    fn a_listing_without_an_id_that_can_be_used_has_no_link() {
+        let long = "1".repeat(ID_MAX + 1);
+        for id in [
+            json!(null),
+            json!(7),
+            json!(""),
+            json!("../x"),
+            json!("a b"),
+            json!(long),
+        ] {
+            let told =
+                json!({"id": id, "name": "Flat", "price": "$ 9", "url": "https://www.airbnb.com/rooms/1"});
+            let read = Listing::all(&json!({"searchResults": [told]}), &hosts())
+                .unwrap()
+                .remove(0);
+            assert_eq!(
+                (read.id.as_str(), read.name.as_str(), read.url),
+                ("", "Flat", None),
+                "{id}"
+            );
+        }
     }
 
     #[test]
     fn details_of_any_form_do_no_harm() {
         let answer = json!({"searchResults": [{"id": "7", "name": "Flat"}]});
-        let mut listing = Listing::all(&answer, &hosts()).remove(0);
+        let mut listing = Listing::all(&answer, &hosts()).unwrap().remove(0);
         for details in [
             json!(null),
             json!({"details": {}}),
@@ -250,7 +294,9 @@ mod tests {
     fn where_a_listing_is_is_told_where_the_server_knows_it() {
         let at = |coordinate: Value| {
             let result = json!({"id": "7", "name": "Flat", "demandStayListing": {"location": {"coordinate": coordinate}}});
-            Listing::all(&json!({"searchResults": [result]}), &hosts()).remove(0)
+            Listing::all(&json!({"searchResults": [result]}), &hosts())
+                .unwrap()
+                .remove(0)
         };
         let oslo = at(json!({"latitude": 59.913_868_8, "longitude": 10.752_245_4}));
         let told = serde_json::to_value(&oslo).unwrap();

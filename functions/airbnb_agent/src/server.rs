@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use domain::Clock;
 use futures_util::future::join_all;
-use outbound::Outbound;
 use outbound::mcp::{Filled, McpAnswer, McpClient, McpError, McpForm};
+use outbound::{CallError, Outbound};
 use serde_json::{Map, Value};
 use words::Currency;
 
@@ -59,21 +59,27 @@ impl Homes {
             .ask(&self.server.pins, &names.search, (arguments, filled))
             .await?;
         Ok(match found {
-            McpAnswer::Done(found) => Searched::Found(Listing::all(&found, &self.server.link_hosts)),
+            McpAnswer::Done(found) => {
+                let listings = Listing::all(&found, &self.server.link_hosts);
+                let unread = || CallError::BadAnswer("its listings cannot be read".to_owned());
+                Searched::Found(listings.ok_or_else(unread)?)
+            }
             McpAnswer::Asks(form) => Searched::Asks(form),
         })
     }
 
     /// The same, of the first few with what more can be told. What cannot be had of one is left out.
     pub(crate) async fn with_details(&self, wanted: &Wanted, mut listings: Vec<Listing>) -> Vec<Listing> {
-        let asked = listings.iter().take(DETAILED).map(|listing| async {
+        let known = listings.iter().filter(|listing| !listing.id.is_empty());
+        let asked = known.take(DETAILED).map(|listing| async {
             let mut arguments = self.stay(wanted);
             arguments.insert(self.server.tools.id.clone(), listing.id.clone().into());
             let name = &self.server.tools.details;
             self.client.call(&self.server.pins, name, arguments).await
         });
         let told = join_all(asked).await;
-        for (listing, told) in listings.iter_mut().zip(told) {
+        let known = listings.iter_mut().filter(|listing| !listing.id.is_empty());
+        for (listing, told) in known.zip(told) {
             match told {
                 Ok(details) => listing.add(&details),
                 Err(error) => {

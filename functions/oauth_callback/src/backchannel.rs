@@ -89,7 +89,7 @@ async fn take(app: &State, headers: &HeaderMap, body: &Bytes) -> Result<Ended, R
     let checks = app.sign_in.statements(issuer, &metadata);
     let checks = checks.ok_or(Refused::Bad("the issuer does not say where its keys are"))?;
     let claims = checks.read(&token, &logout_token::TYPES, now).await;
-    let claims = claims.map_err(|refusal| match refusal {
+    let claims = claims.map_err(|not_taken| match not_taken.refusal {
         auth::Refusal::Unavailable => Refused::Later,
         _ => Refused::Bad("the token is not the issuer's for us, or is too old"),
     })?;

@@ -4,11 +4,12 @@
 //! signature proves nothing more (OIDC Core §3.1.3.7); what it says must fit all the same. Another issuer's is checked with its keys
 //! ([`auth::Statements`]).
 
+use auth::numeric_date;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{ExposeSecret, Owner, SecretString, Timestamp, clean};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 #[derive(Deserialize)]
 struct Claims {
@@ -16,8 +17,8 @@ struct Claims {
     sub: String,
     aud: Audience,
     nonce: Option<String>,
-    exp: Option<i64>,
-    auth_time: Option<i64>,
+    exp: Option<Number>,
+    auth_time: Option<Number>,
     preferred_username: Option<String>,
 }
 
@@ -58,29 +59,34 @@ pub(crate) struct ForeignIdentity {
 }
 
 /// Who has signed in at another issuer, by the claims of an identity token whose signature, issuer, audience and times are checked.
-/// `None` where it is not of this request, or says nothing that can be used.
+///
+/// # Errors
+/// What is wrong with it, for the log, where it is not of this request or says nothing that can be used.
 pub(crate) fn foreign(
     claims: &Map<String, Value>,
     nonce: &SecretString,
     roles_claim: Option<&str>,
-) -> Option<ForeignIdentity> {
+) -> Result<ForeignIdentity, &'static str> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     let shown = |name: &str| {
         text(name)
             .map(|text| clean(text, NAME_MAX))
             .filter(|text| !text.is_empty())
     };
-    let second = |name: &str| claims.get(name).map(|value| value.as_i64());
-    if text("nonce")? != nonce.expose_secret() {
-        return None;
+    let second = |name: &str| claims.get(name).map(numeric_date);
+    if text("nonce") != Some(nonce.expose_secret()) {
+        return Err("nonce is not this request's");
     }
-    let subject = Owner::parse(text("sub")?)
-        .ok()
-        .filter(|subject| !subject.is_anonymous())?;
+    let subject = text("sub").and_then(|sub| Owner::parse(sub).ok());
+    let subject = subject.filter(|subject| !subject.is_anonymous()).ok_or(
+        "sub is missing, longer than 255 characters, or has characters that no subject may have here",
+    )?;
     let proved = match second("auth_time") {
-        Some(proved) => proved?,
-        None => second("iat")??,
+        Some(proved) => proved,
+        None => second("iat").flatten(),
     };
+    let proved = proved.and_then(|proved| proved.checked_mul(1000));
+    let proved = proved.ok_or("auth_time or iat is no time")?;
     let listed = |value: &Value| match value {
         Value::String(one) => vec![one.clone()],
         Value::Array(several) => {
@@ -91,14 +97,14 @@ pub(crate) fn foreign(
     };
     let username = shown("preferred_username").or_else(|| shown("email"));
     let username = username.unwrap_or_else(|| clean(subject.as_str(), NAME_MAX));
-    Some(ForeignIdentity {
+    Ok(ForeignIdentity {
         display_name: shown("name").unwrap_or_else(|| username.clone()),
         username,
         roles: roles_claim
             .and_then(|name| claims.get(name))
             .map(listed)
             .unwrap_or_default(),
-        auth_time: Timestamp::from_millis(proved.checked_mul(1000)?),
+        auth_time: Timestamp::from_millis(proved),
         acr: text("acr").map(str::to_owned),
         amr: claims.get("amr").map(listed).unwrap_or_default(),
         sid: text("sid")
@@ -130,8 +136,9 @@ pub(crate) fn identity(token: &SecretString, expected: &Expected<'_>, now: Times
         Audience::One(_) => true,
         Audience::Many(many) => many.len() == 1,
     };
-    let lives = claims.exp.is_some_and(|until| until > now.seconds());
-    let proved = claims.auth_time?.checked_mul(1000)?.checked_add(999)?;
+    let second = |told: Option<Number>| told.and_then(|told| numeric_date(&Value::Number(told)));
+    let lives = second(claims.exp).is_some_and(|until| until > now.seconds());
+    let proved = second(claims.auth_time)?.checked_mul(1000)?.checked_add(999)?;
     (for_us_alone && lives).then_some(Identity {
         subject: claims.sub,
         username: claims.preferred_username,

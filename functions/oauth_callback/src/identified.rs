@@ -43,7 +43,7 @@ pub(crate) async fn by_code(
     let outbound = &app.consents.outbound;
     let exchanged = outbound.exchange_code(&metadata.token_endpoint, provider, exchange);
     let tokens = exchanged.await.map_err(|error| SignInPage::of_provider(&error))?;
-    let token = tokens.id_token.ok_or_else(|| unusable(app))?;
+    let token = tokens.id_token.ok_or_else(|| unusable(app, "there is none"))?;
     let nonce = attempt.nonce();
     if issuer.is_own() {
         let expected = Expected {
@@ -52,7 +52,8 @@ pub(crate) async fn by_code(
             nonce: &nonce,
         };
         let identity = id_token::identity(&token, &expected, app.clock().now());
-        let identity = identity.ok_or_else(|| unusable(app))?;
+        let identity =
+            identity.ok_or_else(|| unusable(app, "it is not our own issuer's for this request"))?;
         // Our own server knows passwords alone.
         if !app.sign_in.demands.are_met(None, &[]) {
             return Err(SignInPage::TooWeak);
@@ -62,12 +63,15 @@ pub(crate) async fn by_code(
     let checks = app.sign_in.statements(issuer, metadata);
     let checks = checks.ok_or(SignInPage::Unusable)?;
     let claims = checks.read(token.expose_secret(), &TYPES, app.clock().now());
-    let claims = claims.await.map_err(|refusal| match refusal {
-        auth::Refusal::Unavailable => SignInPage::Unreachable,
-        _ => unusable(app),
+    let claims = claims.await.map_err(|not_taken| {
+        let page = unusable(app, not_taken.reason);
+        match not_taken.refusal {
+            auth::Refusal::Unavailable => SignInPage::Unreachable,
+            _ => page,
+        }
     })?;
     let roles = provider.sign_in.roles_claim.as_deref();
-    let identity = id_token::foreign(&claims, &nonce, roles).ok_or_else(|| unusable(app))?;
+    let identity = id_token::foreign(&claims, &nonce, roles).map_err(|reason| unusable(app, reason))?;
     if !app
         .sign_in
         .demands
@@ -78,9 +82,13 @@ pub(crate) async fn by_code(
     foreign(app, issuer, identity, asked_at).await
 }
 
-fn unusable(app: &State) -> SignInPage {
+fn unusable(app: &State, reason: &str) -> SignInPage {
     let tenant = app.tenant().name();
-    tracing::warn!(tenant.id = tenant, "identity token is not of this sign-in");
+    tracing::warn!(
+        tenant.id = tenant,
+        reason,
+        "identity token is not of this sign-in"
+    );
     SignInPage::Unusable
 }
 

@@ -15,7 +15,7 @@ use crate::access::Writer;
 use crate::broker_cards;
 use crate::error::RouteError;
 use crate::find_agent::visible;
-use crate::register_agent::{declared, done, fetch_reason, healthy, types_of};
+use crate::register_agent::{callable, declared, done, fetch_reason, healthy, types_of};
 use crate::rules::{Terms, added_tags, admit};
 use crate::view::AgentView;
 
@@ -78,7 +78,10 @@ pub(crate) async fn look_again(state: &State, agent: RegisteredAgent) -> Result<
         types: &types,
     };
     Ok(
-        match admit(&card, &terms).and_then(|skills| same_types(&agent.skills, skills)) {
+        match admit(&card, &terms)
+            .and_then(|skills| same_types(&agent.skills, skills))
+            .and_then(|skills| callable(state, &card).map(|()| skills))
+        {
             Ok(skills) => RegisteredAgent {
                 card,
                 skills,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State as Held;
 use bytes::Bytes;
-use domain::{AgentId, AgentType, Tag, Tenant, Timestamp, TypeScope};
+use domain::{AgentId, AgentType, Tag, Tenant, Timestamp, Transport, TypeScope};
 use http::StatusCode;
 use outbound::CallError;
 use serde::Deserialize;
@@ -99,7 +99,9 @@ pub(crate) async fn register(
         added: &registration.tags,
         types: &types,
     };
-    let skills = admit(&card, &terms).map_err(RouteError::Card)?;
+    let skills = admit(&card, &terms)
+        .and_then(|skills| callable(&state, &card).map(|()| skills))
+        .map_err(RouteError::Card)?;
     for (name, scope) in &new {
         declare_type::declare_as(cards, name, *scope).await?;
     }
@@ -158,6 +160,28 @@ fn new_types(
 /// Whether a card asks for credentials of any kind.
 fn is_secured(card: &Value) -> bool {
     a2a::card::parse(card).is_ok_and(|card| card.secured)
+}
+
+/// Whether an agent may be called where its card says. Every call would be refused otherwise, each user's task with it; an agent in
+/// a container that writes the address it listens at into its card is one such.
+pub(crate) fn callable(state: &State, card: &Value) -> Result<(), Vec<String>> {
+    let Ok(card) = a2a::card::parse(card) else {
+        return Ok(());
+    };
+    // Hosts call the first. One on a broker is the bridge's to reach.
+    let first = card.endpoints.first();
+    let first = first.filter(|to| to.transport != Transport::Mqtt);
+    let refused = first.and_then(|to| Some((&to.url, state.outbound.check_url(&to.url).err()?)));
+    refused.map_or(Ok(()), |(url, fault)| {
+        let url: String = url.as_str().chars().take(200).collect();
+        let fault = match fault {
+            CallError::NotAllowed(reason) => reason,
+            other => other.to_string(),
+        };
+        Err(vec![format!(
+            "the card: its address {url} may not be called: {fault}"
+        )])
+    })
 }
 
 /// The types that an agent is found by.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use a2a::mqtt::TopicPrefix;
 use domain::{
-    EventKind, InvalidTransition, Job, Message, MessageId, Noted, Notification, RemoteTaskId, Responder,
-    Revision, Task, TaskState, Timestamp, Transport,
+    EventKind, InvalidTransition, Job, JobState, Message, MessageId, Noted, Notification, RemoteTaskId,
+    Responder, Revision, Task, TaskState, Timestamp, Transport,
 };
 use store::Due;
 
@@ -92,6 +92,22 @@ pub fn decide(
         // A finished task takes nothing more.
         Err(_) => orphan.map_or(Decision::Nothing, Decision::CallOff),
     }
+}
+
+/// The task with its job's next look as soon as any: for a notification that cannot be read. It counts like one that can, so that
+/// an agent cannot have itself asked without end; `None` where there is nothing to look at, or too much was said already.
+pub(crate) fn look_at(task: &Task, number: u32, now: Timestamp) -> Option<Revision> {
+    let known = task.jobs.iter().find(|job| job.number == number)?;
+    let waits = known.remote().is_some_and(|remote| remote.state.is_interrupted());
+    let is_linked = matches!(known.state, JobState::Linked { .. });
+    if !is_linked || waits || known.attempts == 0 || known.heard.too_many(now).is_some() {
+        return None;
+    }
+    let mut job = known.clone();
+    job.heard.take(None, now);
+    // Looks grow rarer with each that brought nothing new: from here they begin anew.
+    job.attempts = 0;
+    revised(task, job, None, now).ok()
 }
 
 /// Whether a job ends whose result came in pieces over a broker. One that was killed may have lost some that it had acknowledged, so that
@@ -193,6 +209,37 @@ mod tests {
                 (task.clone(), None)
             }
         }
+    }
+
+    #[test]
+    fn what_cannot_be_read_of_a_linked_job_is_a_reason_to_look() {
+        let task = task_with(vec![prepared_job(0, "token")]);
+        assert!(look_at(&task, 0, at(9)).is_none(), "nothing to ask for yet");
+        assert!(look_at(&task, 7, at(9)).is_none());
+        let (mut task, _) = step(&task, 0, news(TaskState::Working, "on it"));
+        assert!(
+            look_at(&task, 0, at(9)).is_none(),
+            "the next look is as near as can be"
+        );
+        task.jobs[0].attempts = 5;
+        let looked = look_at(&task, 0, at(9)).unwrap().into_task();
+        assert_eq!(looked.jobs[0].attempts, 0);
+        assert_eq!(looked.jobs[0].state, task.jobs[0].state);
+        assert_eq!(looked.status, task.status);
+        // Counted like any other, so that there is an end to it.
+        let mut again = task.clone();
+        let writes = (0..10_000).take_while(|_| {
+            again.jobs[0].attempts = 5;
+            look_at(&again, 0, at(9))
+                .map(|revision| again = revision.into_task())
+                .is_some()
+        });
+        assert!(writes.count() < 10_000);
+        let (done, _) = step(&task, 0, news(TaskState::Completed, "done"));
+        assert!(look_at(&done, 0, at(9)).is_none());
+        let (mut waits, _) = step(&task, 0, news(TaskState::InputRequired, "which?"));
+        waits.jobs[0].attempts = 5;
+        assert!(look_at(&waits, 0, at(9)).is_none(), "only its user can move it");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use store::{Revised, Standing, TaskKey};
 
-use crate::decide::{Decision, Delivery, decide};
+use crate::decide::{Decision, Delivery, decide, look_at};
 use crate::error::RouteError;
 use crate::token;
 use crate::{Receiver, Shared};
@@ -71,8 +71,15 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
     let delivery = headers
         .get(ID_HEADER)
         .map(|id| auth::token::hash(&String::from_utf8_lossy(id.as_bytes())));
-    let mut news =
-        a2a::decode::notification(&body).map_err(|rubbish| RouteError::Rubbish(rubbish.to_string()))?;
+    let mut news = match a2a::decode::notification(&body) {
+        Ok(news) => news,
+        Err(rubbish) => {
+            let (trace, key) = (task.trace.clone(), TaskKey::from(&task));
+            tracing::warn!(tenant.id = key.tenant.name(), task.id = %key.id, job = number, reason = %rubbish, "notification cannot be read");
+            within(trace, look(receiver, task, number)).await?;
+            return Err(RouteError::Rubbish(rubbish.to_string()).into());
+        }
+    };
     // Who speaks no A2A may know the task by our own id alone.
     news.remote_task_id
         .take_if(|told| told.as_str() == task.id.to_string());
@@ -85,6 +92,28 @@ async fn take(shared: &Arc<Shared>, request: Request) -> Result<(), Refused> {
     };
     let noted = note(receiver, task.clone(), number, (&news, delivery));
     within(task.trace, noted).await?;
+    Ok(())
+}
+
+/// Has the host ask the job's agent how it goes: it has said something, and nobody can read what.
+async fn look(receiver: &Receiver, task: Task, number: u32) -> Result<(), RouteError> {
+    let now = receiver.clock.now();
+    let revised = receiver.store.tasks().revise(task, now, |task| {
+        if task.needs_newer_release() {
+            return store::Decision::Leave(());
+        }
+        match look_at(&task, number, now) {
+            Some(revision) => store::Decision::Write {
+                revision: Box::new(revision),
+                due: store::Due::At(now),
+            },
+            None => store::Decision::Leave(()),
+        }
+    });
+    if let Revised::Written(revision) = revised.await? {
+        let wake = Wake::for_task(revision.task());
+        wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
+    }
     Ok(())
 }
 

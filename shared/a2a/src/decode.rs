@@ -1,10 +1,10 @@
 //! From the wire to `domain`: what other agents answer and push.
 
-use domain::{Generation, Notification, Transport};
+use domain::{Generation, Notification, Transport, foreign_json};
 use serde_json::Value;
 
 use crate::lenient::{Fault, tidy};
-use crate::{A2aError, RemoteTask, SendResponse, jsonrpc, plain, rest, v0_3, v1_0};
+use crate::{A2aError, RemoteTask, SendResponse, jsonrpc, peer, plain, rest};
 
 /// Why a body is no notification.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,11 +16,7 @@ pub struct Rubbish(pub String);
 /// # Errors
 /// [`A2aError::InvalidAgentResponse`] says what is wrong with it.
 pub fn send_result(result: &Value, generation: Generation) -> Result<SendResponse, A2aError> {
-    let read = tidy(result).and_then(|result| match generation {
-        Generation::V1_0 => v1_0::read_answer(result),
-        Generation::V0_3 => v0_3::read_answer(result),
-    });
-    read.map_err(|Fault(reason)| A2aError::InvalidAgentResponse(reason))
+    peer::answer(result, generation).map_err(|Fault(reason)| A2aError::InvalidAgentResponse(reason))
 }
 
 /// Reads a task that an agent answered with.
@@ -28,11 +24,7 @@ pub fn send_result(result: &Value, generation: Generation) -> Result<SendRespons
 /// # Errors
 /// [`A2aError::InvalidAgentResponse`] says what is wrong with it.
 pub fn task(result: &Value, generation: Generation) -> Result<RemoteTask, A2aError> {
-    let read = tidy(result).and_then(|result| match generation {
-        Generation::V1_0 => v1_0::read_task(result),
-        Generation::V0_3 => v0_3::read_task(result),
-    });
-    read.map_err(|Fault(reason)| A2aError::InvalidAgentResponse(reason))
+    peer::task(result, generation).map_err(|Fault(reason)| A2aError::InvalidAgentResponse(reason))
 }
 
 /// A page of tasks that an agent answered with.
@@ -82,7 +74,8 @@ pub fn stream_item(
     transport: Transport,
 ) -> Result<Notification, A2aError> {
     let broken = |reason: &str| A2aError::InvalidAgentResponse(reason.to_owned());
-    let told: Value = serde_json::from_str(data).map_err(|_| broken("an event of the stream is not JSON"))?;
+    let told: Value =
+        foreign_json::read(data.as_bytes()).map_err(|_| broken("an event of the stream is not JSON"))?;
     let told = match transport {
         Transport::JsonRpc | Transport::Mqtt => jsonrpc::answer(told)?,
         Transport::Rest => match told.get("error").and_then(|_| rest::read_failure(&told)) {
@@ -90,11 +83,12 @@ pub fn stream_item(
             None => told,
         },
     };
-    let read = match (generation, transport) {
-        (Generation::V0_3, Transport::Rest) => tidy(&told).and_then(v0_3::read_stream_response),
-        _ => read_notification(&told),
+    let claimed = match (generation, transport) {
+        // 0.3's protobuf form has no words that tell it from 1.0's.
+        (Generation::V0_3, Transport::Rest) => Generation::V0_3,
+        _ => Generation::V1_0,
     };
-    read.map_err(|Fault(reason)| A2aError::InvalidAgentResponse(reason))
+    peer::news(&told, claimed).map_err(|Fault(reason)| A2aError::InvalidAgentResponse(reason))
 }
 
 /// Reads the body of a push notification: a task or an event, of either generation, or the plain form
@@ -103,33 +97,11 @@ pub fn stream_item(
 /// # Errors
 /// [`Rubbish`] where it is neither.
 pub fn notification(body: &[u8]) -> Result<Notification, Rubbish> {
-    let told: Value = serde_json::from_slice(body).map_err(|_| Rubbish("not JSON".to_owned()))?;
+    let told: Value = foreign_json::read(body).map_err(|_| Rubbish("not JSON".to_owned()))?;
     let read = match plain::is_plain(&told) {
         // Its result is free data; only its depth is looked at.
         true => tidy(&told).and_then(|_| plain::read(&told)),
-        false => read_notification(&told),
+        false => peer::news(&told, Generation::V1_0),
     };
     read.map_err(|Fault(reason)| Rubbish(reason))
-}
-
-fn read_notification(told: &Value) -> Result<Notification, Fault> {
-    if !told.is_object() {
-        return Err(Fault::new("neither a task nor an event"));
-    }
-    let told = tidy(told)?;
-    let has = |name: &str| told.get(name).is_some_and(Value::is_object);
-    if told.get("kind").is_some() {
-        v0_3::read_event(told)
-    } else if has("statusUpdate") || has("artifactUpdate") || has("task") || has("message") {
-        v1_0::read_stream_response(told)
-    } else if has("status") {
-        let state = told.pointer("/status/state").and_then(Value::as_str);
-        if state.is_some_and(|state| state.starts_with("TASK_STATE_")) {
-            v1_0::read_task(told).map(RemoteTask::into_notification)
-        } else {
-            v0_3::read_event(told)
-        }
-    } else {
-        Err(Fault::new("neither a task nor an event"))
-    }
 }

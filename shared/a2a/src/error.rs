@@ -43,7 +43,7 @@ pub enum A2aError {
     #[error("{0}")]
     InvalidRequest(String),
     /// There is no such method.
-    #[error("Method not found: {0}")]
+    #[error("Method not found{}{}", if .0.is_empty() { "" } else { ": " }, .0)]
     MethodNotFound(String),
     /// The request's parameters are wrong.
     #[error("{0}")]
@@ -164,7 +164,11 @@ impl A2aError {
             -32009 => Self::VersionNotSupported(message),
             -32700 => Self::ParseError,
             -32600 => Self::InvalidRequest(message),
-            -32601 => Self::MethodNotFound(message),
+            // Most repeat the words that the code stands for.
+            -32601 => {
+                let named = message.strip_prefix("Method not found").unwrap_or(&message);
+                Self::MethodNotFound(named.trim_start_matches([':', '.', ' ']).to_owned())
+            }
             -32602 => Self::InvalidParams(message),
             code => Self::Other { code, message },
         }

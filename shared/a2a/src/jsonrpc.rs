@@ -1,6 +1,6 @@
 //! The JSON-RPC binding: requests in, answers out, for a server; the same the other way round for a client.
 
-use domain::Generation;
+use domain::{Generation, foreign_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -126,7 +126,7 @@ pub fn parse(body: &[u8], version: Option<&str>) -> Result<Request, Failure> {
 /// Reads the request; what is known of it so far goes to `so_far`.
 fn read(body: &[u8], asked: Result<Generation, A2aError>, so_far: &mut Failure) -> Result<Call, A2aError> {
     let invalid = |reason: &str| A2aError::InvalidRequest(reason.to_owned());
-    let request: Value = serde_json::from_slice(body).map_err(|_| A2aError::ParseError)?;
+    let request: Value = foreign_json::read(body).map_err(|_| A2aError::ParseError)?;
     let Value::Object(request) = request else {
         return Err(invalid("a request is one JSON object; batches are not supported"));
     };
@@ -255,7 +255,15 @@ pub fn answer(mut body: Value) -> Result<Value, A2aError> {
         let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
         return Err(A2aError::from_code(code.unwrap_or_default(), message));
     }
-    body.get_mut("result").map(Value::take).ok_or_else(|| {
-        A2aError::InvalidAgentResponse("the answer has neither a result nor an error".to_owned())
-    })
+    if let Some(result) = body.get_mut("result").map(Value::take) {
+        return Ok(result);
+    }
+    // Without JSON-RPC around it, it may be the answer itself: whoever reads it finds out.
+    let bare = body.as_object().filter(|fields| !fields.contains_key("jsonrpc"));
+    match bare {
+        Some(fields) if !fields.is_empty() => Ok(body),
+        _ => Err(A2aError::InvalidAgentResponse(
+            "the answer has neither a result nor an error".to_owned(),
+        )),
+    }
 }

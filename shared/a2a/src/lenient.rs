@@ -47,6 +47,13 @@ pub(crate) fn tidy(value: &Value) -> Result<Value, Fault> {
     walk(value, 0, false)
 }
 
+/// The same of what stands a few levels deep in something else: a part of a task, or its free data.
+pub(crate) fn tidy_below(value: &Value) -> Result<Value, Fault> {
+    /// The deepest place that such a thing has in an answer.
+    const LEVELS: usize = 8;
+    walk(value, LEVELS, false)
+}
+
 fn walk(value: &Value, depth: usize, free: bool) -> Result<Value, Fault> {
     if depth > MAX_DEPTH {
         return Err(Fault::new("the JSON is nested too deeply"));

@@ -37,6 +37,7 @@ mod extensions;
 mod lenient;
 mod open_agents;
 mod params;
+mod peer;
 mod plain;
 mod v0_3;
 mod v1_0;

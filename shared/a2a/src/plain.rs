@@ -41,7 +41,7 @@ pub(crate) fn read(told: &Value) -> Result<Notification, Fault> {
 }
 
 /// A state by any of the names that it goes by.
-fn state(name: &str) -> Result<TaskState, Fault> {
+pub(crate) fn state(name: &str) -> Result<TaskState, Fault> {
     let plain = name.trim().to_ascii_lowercase().replace('_', "-");
     let plain = plain.strip_prefix("task-state-").unwrap_or(&plain);
     let plain = match plain {

@@ -5,6 +5,6 @@ mod read;
 mod types;
 mod write;
 
-pub(crate) use proto::to_proto;
-pub(crate) use read::{read_answer, read_event, read_push, read_send_call, read_stream_response, read_task};
+pub(crate) use proto::{from_proto, to_proto};
+pub(crate) use read::{lone_value, read_push, read_send_call};
 pub(crate) use write::{create_push, event, message, named_push, send_call, shown_push, task};

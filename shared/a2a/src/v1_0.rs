@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::{read_answer, read_push, read_send_call, read_stream_response, read_task};
+pub(crate) use read::{read_push, read_send_call};
 pub(crate) use write::{create_push, event, message, send_call, shown_push, state_name, task};

@@ -74,4 +74,4 @@ pub use refusal::{Refusal, bearer};
 pub use seal::{SealError, Sealer};
 pub use slot::{KeySource, NoKeys};
 pub use validator::TokenValidator;
-pub use verify::{Statements, Verified, Verifier};
+pub use verify::{NotTaken, Statements, Verified, Verifier, numeric_date};

@@ -19,7 +19,8 @@ use crate::slots::Slots;
 use crate::{Algorithm, KeyError, Profile, Refusal, TrustedIssuer};
 use parse::{Claims, Header, Parts, UnverifiedClaims};
 
-pub use statement::Statements;
+pub use parse::numeric_date;
+pub use statement::{NotTaken, Statements};
 
 /// How far clocks may be apart.
 const LEEWAY: Duration = Duration::from_secs(60);

@@ -107,7 +107,10 @@ impl Consents {
         let granted = grant.scopes.clone();
         let token = self.token_of(need, &grant).await?;
         let answered = match call(token).await {
-            Err(CallError::Unauthorized { expired: true, .. }) => {
+            Err(CallError::Unauthorized { expired, challenge }) => {
+                if !expired && !self.may_be_over(need, &grant) {
+                    return Err(CallError::Unauthorized { expired, challenge }.into());
+                }
                 let token = self.renew(need, grant).await?;
                 tracing::info!(
                     provider = need.provider,
@@ -125,6 +128,15 @@ impl Consents {
             return Err(Obstacle::Consent(needed));
         }
         Ok(answered?)
+    }
+
+    /// Whether a renewal may help where a call was refused without a word on why: many say no more than 401 of a token that has
+    /// run out. A token that cannot be renewed is over where its record says so; any other is good, and it is something else that
+    /// the agent wants.
+    fn may_be_over(&self, need: GrantNeed<'_>, grant: &StoredGrant) -> bool {
+        let secrets = self.open(need, grant);
+        secrets
+            .is_some_and(|secrets| secrets.refresh_token.is_some() || secrets.expires_at <= self.clock.now())
     }
 
     /// A new access token in place of the one that has expired.
@@ -166,15 +178,16 @@ impl Consents {
             object: need.provider,
             result: match &refreshed {
                 Ok(_) => audit::DONE,
-                Err(error) if error.is_invalid_grant() => "refused",
+                Err(error) if error.is_refusal() => "refused",
                 Err(_) => "failed",
             },
         };
         event.log();
         let renewed = match refreshed {
             Ok(tokens) => tokens.refreshed(&secrets, self.clock.now()),
-            Err(error) if error.is_invalid_grant() => {
-                tracing::info!(provider = need.provider, error = %error, "the provider renews the grant no more");
+            // Whatever word it has for that: tried again, it would say the same for ever.
+            Err(error) if error.is_refusal() => {
+                tracing::warn!(provider = need.provider, error = %error, "the provider renews the grant no more");
                 return self.unusable(need, seen).await;
             }
             Err(error) => {

@@ -134,8 +134,9 @@ text_id! {
 }
 
 text_id! {
-    /// Whose a task, chat or grant is, within a tenant: a user's or guest's stable id (a token's `sub`).
-    Owner, "owner", |text| visible("owner", text, 128).and(if text.contains('#') {
+    /// Whose a task, chat or grant is, within a tenant: a user's or guest's stable id (a token's `sub`, for which OpenID Connect
+    /// allows 255 characters).
+    Owner, "owner", |text| visible("owner", text, 255).and(if text.contains('#') {
         Err(InvalidId { kind: "owner", reason: "must not contain '#'" })
     } else { Ok(()) })
 }

@@ -32,6 +32,7 @@ mod brought;
 mod caller;
 mod clean;
 mod entropy;
+pub mod foreign_json;
 mod grant;
 mod heard;
 mod ids;
@@ -71,7 +72,7 @@ pub use job::{
 pub use job_log::JobLog;
 pub use message::{
     ASKED_AGENT, ASKED_FROM, Artifact, Message, Metadata, Part, PartContent, READ_MAX, Role, TOLD_BESIDE,
-    Terms, to_read,
+    Terms, UNREAD, to_read,
 };
 pub use plan::{
     Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,

@@ -15,6 +15,8 @@ pub const ASKED_AGENT: &str = "switchyard/agent";
 /// The key in a message's metadata under which the platform's chat says where it came from. An agent of ours keeps that beside
 /// the message, as [`Terms::place`].
 pub const ASKED_FROM: &str = "switchyard/from";
+/// The key in a result's metadata for how many of its parts its agent wrote in a way that nobody here can read.
+pub const UNREAD: &str = "switchyard/unread";
 
 /// Most characters of a text that are read for what they mean: whoever wrote it chose how long it is, and who reads it holds up others.
 pub const READ_MAX: usize = 2_000;
@@ -118,10 +120,13 @@ impl Message {
         Self::new(message_id, Role::Agent, vec![Part::text(text)])
     }
 
-    /// All text parts, one a line.
+    /// All text parts: a user's one a line, an agent's as they are, like those of its results.
     #[must_use]
     pub fn text(&self) -> String {
-        text_of(&self.parts)
+        match self.role {
+            Role::User => texts(&self.parts).collect::<Vec<_>>().join("\n"),
+            Role::Agent => joined(&self.parts),
+        }
     }
 
     /// As much of its text as is read for what it means.
@@ -233,10 +238,10 @@ impl Artifact {
         self
     }
 
-    /// All text parts, one a line.
+    /// All text parts. What an agent wrote in pieces, as models do, is one text.
     #[must_use]
     pub fn text(&self) -> String {
-        text_of(&self.parts)
+        joined(&self.parts)
     }
 
     /// Puts an update into a list of artifacts: replaces the one of the same id, or appends its parts to it.
@@ -252,17 +257,61 @@ impl Artifact {
     }
 }
 
-fn text_of(parts: &[Part]) -> String {
-    let texts = parts.iter().filter_map(|part| match &part.content {
+fn texts(parts: &[Part]) -> impl Iterator<Item = &str> {
+    parts.iter().filter_map(|part| match &part.content {
         PartContent::Text(text) => Some(text.as_str()),
         _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    })
+}
+
+/// The texts of these parts: those that follow one another are pieces of one text, joined as they are; a file or data between them
+/// ends it, and a text with a file's name is one of its own.
+pub(crate) fn joined<'p>(parts: impl IntoIterator<Item = &'p Part>) -> String {
+    let mut all: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for part in parts {
+        match (&part.content, all.last_mut()) {
+            (PartContent::Text(text), Some(last)) if goes_on && part.filename.is_none() => {
+                last.push_str(text)
+            }
+            (PartContent::Text(text), _) => all.push(text.clone()),
+            _ => {}
+        }
+        goes_on = matches!(part.content, PartContent::Text(_)) && part.filename.is_none();
+    }
+    all.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pieces_of_a_text_are_joined_as_they_are() {
+        let text = |text: &str| Part::text(text);
+        let named = |name: &str, text: &str| Part {
+            filename: Some(name.to_owned()),
+            ..Part::text(text)
+        };
+        let data = || Part::data(Value::from(1));
+        for (parts, joined) in [
+            (
+                vec![text("Hel"), text("lo "), text("wor"), text("ld")],
+                "Hello world",
+            ),
+            (vec![text("a\n"), text("b")], "a\nb"),
+            (vec![text("a"), data(), text("b"), text("c")], "a\nbc"),
+            (vec![text("a"), named("x.txt", "b"), text("c")], "a\nb\nc"),
+            (vec![data()], ""),
+        ] {
+            let message = |role| Message::new(MessageId::derived("m"), role, parts.clone());
+            assert_eq!(Artifact::new("a", parts.clone()).text(), joined);
+            assert_eq!(message(Role::Agent).text(), joined);
+        }
+        // A user's parts are texts of their own, such as a question and what was pasted beside it.
+        let asked = Message::user(MessageId::derived("m"), vec![text("Read this:"), text("a")]);
+        assert_eq!(asked.text(), "Read this:\na");
+    }
 
     #[test]
     fn a_text_is_read_to_a_whole_character_and_kept_whole() {

@@ -5,6 +5,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
+use crate::message::joined;
 use crate::rest::is_zero;
 use crate::{Artifact, Part, PartContent};
 
@@ -216,16 +217,19 @@ pub(crate) fn words(said: Option<&String>, artifacts: &[Artifact], unkept: &[Unk
 
 /// The texts of results, and the files among them that are too long to be read in a chat, by name and size.
 pub(crate) fn texts_and_files(artifacts: &[Artifact]) -> (Vec<String>, Vec<String>) {
-    let (mut texts, mut files) = (Vec::new(), Vec::new());
-    for part in artifacts.iter().flat_map(|artifact| &artifact.parts) {
-        match (&part.content, &part.filename) {
-            (PartContent::Text(text), Some(name)) if text.chars().count() > EXCERPT => {
-                files.push(format!("{name} ({})", told(content(part))));
-            }
-            (PartContent::Text(text), _) => texts.push(text.clone()),
-            _ => {}
+    let mut files = Vec::new();
+    let mut read_in_chat = |part: &&Part| match (&part.content, &part.filename) {
+        (PartContent::Text(text), Some(name)) if text.chars().count() > EXCERPT => {
+            files.push(format!("{name} ({})", told(content(part))));
+            false
         }
-    }
+        _ => true,
+    };
+    let texts = artifacts.iter().map(|artifact| {
+        let shown: Vec<&Part> = artifact.parts.iter().filter(&mut read_in_chat).collect();
+        joined(shown)
+    });
+    let texts = texts.collect();
     (texts, files)
 }
 

@@ -13,6 +13,7 @@ use crate::{CallError, Outbound, bridge};
 const HISTORY: u32 = 50;
 
 /// What is asked of an agent.
+#[derive(Clone)]
 enum Operation {
     /// With an extension of the agent's that is to be in use.
     Send(Box<SendCall>, Option<&'static str>),
@@ -157,8 +158,51 @@ impl Outbound {
         Ok(told.result)
     }
 
-    /// One call over the endpoint's binding in the endpoint's generation; what it brought, unwrapped.
+    /// One call; what it brought, unwrapped. An endpoint that does not know the operation by its name in the generation that its
+    /// card claims is asked in the other one: it has done nothing yet, so that nothing is done twice.
     async fn call(
+        &self,
+        to: &Endpoint,
+        operation: Operation,
+        token: Option<&SecretString>,
+    ) -> Result<Told, CallError> {
+        let has_both = matches!(
+            operation,
+            Operation::Send(..) | Operation::Get(_) | Operation::Cancel(_)
+        );
+        if to.transport == Transport::Mqtt || !has_both {
+            return self.call_as(to, operation, token).await;
+        }
+        let learned = self.spoken.at(&to.url).unwrap_or(to.generation);
+        let first = Endpoint {
+            generation: learned,
+            ..to.clone()
+        };
+        let refused = match self.call_as(&first, operation.clone(), token).await {
+            Err(error) if is_not_known(&error, to.transport) => error,
+            told => return told,
+        };
+        let other = Endpoint {
+            generation: other(learned),
+            ..to.clone()
+        };
+        match self.call_as(&other, operation, token).await {
+            Err(error) if is_not_known(&error, to.transport) => Err(refused),
+            told => {
+                self.spoken.note(&to.url, other.generation);
+                tracing::info!(
+                    host = to.url.host_str(),
+                    claimed = a2a::version(to.generation),
+                    spoken = a2a::version(other.generation),
+                    "an agent speaks another generation than its card claims"
+                );
+                told
+            }
+        }
+    }
+
+    /// One call over the endpoint's binding in the endpoint's generation.
+    async fn call_as(
         &self,
         to: &Endpoint,
         operation: Operation,
@@ -193,23 +237,30 @@ impl Outbound {
             (Transport::Rest, Generation::V1_0) => a2a::MEDIA_TYPE,
             _ => "application/json",
         };
-        let ask = match &body {
-            Some(body) => Ask::post(&url, body).header("content-type", media_type),
-            None => Ask::get(&url),
+        let most = Some(self.policy.max_result);
+        let ask_at = |url| {
+            let ask = match &body {
+                Some(body) => Ask::post(url, body).header("content-type", media_type),
+                None => Ask::get(url),
+            };
+            let ask = ask
+                .bearer(token)?
+                .header("a2a-version", a2a::version(to.generation));
+            let ask = match (extension, to.generation) {
+                (Some(uri), Generation::V1_0) => ask.header("a2a-extensions", uri),
+                (Some(uri), Generation::V0_3) => ask.header("x-a2a-extensions", uri),
+                (None, _) => ask,
+            };
+            Ok::<_, CallError>(Ask { most, ..ask })
         };
-        let ask = ask
-            .bearer(token)?
-            .header("a2a-version", a2a::version(to.generation));
-        let ask = match (extension, to.generation) {
-            (Some(uri), Generation::V1_0) => ask.header("a2a-extensions", uri),
-            (Some(uri), Generation::V0_3) => ask.header("x-a2a-extensions", uri),
-            (None, _) => ask,
-        };
-        let ask = Ask {
-            most: Some(self.policy.max_result),
-            ..ask
-        };
-        let answered = self.exchange(ask).await?;
+        let mut answered = self.exchange(ask_at(&url)?).await?;
+        if let Some(place) = answered
+            .location
+            .as_deref()
+            .and_then(|told| same_origin(&url, told))
+        {
+            answered = self.exchange(ask_at(&place)?).await?;
+        }
         let result = match to.transport {
             Transport::JsonRpc | Transport::Mqtt => jsonrpc_answer(answered),
             Transport::Rest => rest_answer(answered),
@@ -239,6 +290,31 @@ impl Outbound {
         };
         jsonrpc::call_request(&self.request_id(), &call, to.generation)
     }
+}
+
+/// Whether an endpoint says that it has no such operation: by the protocol's error, or where it has nothing at all at the
+/// operation's path.
+fn is_not_known(error: &CallError, transport: Transport) -> bool {
+    match error {
+        CallError::Refused(A2aError::MethodNotFound(_) | A2aError::VersionNotSupported(_)) => true,
+        CallError::Status(404 | 405) => transport == Transport::Rest,
+        _ => false,
+    }
+}
+
+fn other(generation: Generation) -> Generation {
+    match generation {
+        Generation::V1_0 => Generation::V0_3,
+        Generation::V0_3 => Generation::V1_0,
+    }
+}
+
+/// The place that a redirect leads to, where it is of the same origin: servers add a slash so. What was sent, and the token with it,
+/// goes to no other.
+fn same_origin(from: &Url, told: &str) -> Option<Url> {
+    let place = from.join(told).ok()?;
+    let plain = place.username().is_empty() && place.password().is_none();
+    (plain && place.origin() == from.origin() && place != *from).then_some(place)
 }
 
 /// How many messages of a task are asked for where none is wanted: 0.3 counts 0 as "all".

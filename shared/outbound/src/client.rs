@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use domain::{Entropy, ExposeSecret, SecretString, TraceParent};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, WWW_AUTHENTICATE};
+use domain::{Entropy, ExposeSecret, SecretString, TraceParent, foreign_json};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
 use tracing::Instrument as _;
@@ -17,6 +17,7 @@ use crate::breaker::Breaker;
 use crate::broker::Bridge;
 use crate::guard::{self, GuardedDns, Lookup, SystemDns};
 use crate::http_client::Http;
+use crate::spoken::Spoken;
 use crate::{CallError, Policy, TrustedOrigin};
 
 /// What API Gateway makes of `WWW-Authenticate`.
@@ -30,6 +31,7 @@ pub struct Outbound {
     http: Arc<Http>,
     pub(crate) policy: Policy,
     pub(crate) breaker: Arc<Breaker>,
+    pub(crate) spoken: Arc<Spoken>,
     dns: Arc<dyn Lookup>,
     entropy: Arc<dyn Entropy>,
     /// How agents are called that are on a broker.
@@ -108,6 +110,8 @@ pub(crate) struct Answered {
     /// Of a bridge to a broker: the address of the agent that has the task.
     pub(crate) responder: Option<String>,
     challenge: Option<String>,
+    /// Where it leads, of an answer that wants the same request there.
+    pub(crate) location: Option<String>,
     with_token: bool,
     pub(crate) body: Bytes,
 }
@@ -128,6 +132,7 @@ impl Outbound {
                 GuardedDns::shared(&policy, Arc::clone(&dns)),
             )),
             breaker: Arc::new(Breaker::new(policy.rest)),
+            spoken: Arc::default(),
             policy,
             dns,
             entropy,
@@ -191,6 +196,11 @@ impl Outbound {
             .iter()
             .find_map(|name| response.headers().get(*name)?.to_str().ok().map(str::to_owned));
         let etag = response.headers().get(ETAG).cloned();
+        let location = response
+            .headers()
+            .get(LOCATION)
+            .filter(|_| matches!(status, 307 | 308));
+        let location = location.and_then(|place| place.to_str().ok().map(str::to_owned));
         let responder = response.headers().get(a2a::mqtt::property::RESPONDER);
         let responder = responder.and_then(|agent| agent.to_str().ok().map(str::to_owned));
         let body = match read(response, most).await {
@@ -204,6 +214,7 @@ impl Outbound {
             etag,
             responder,
             challenge,
+            location,
             with_token,
             body,
         })
@@ -304,7 +315,7 @@ impl Answered {
     }
 
     pub(crate) fn json(&self) -> Result<Value, CallError> {
-        serde_json::from_slice(&self.body).map_err(|_| CallError::BadAnswer("it is not JSON".to_owned()))
+        foreign_json::read(&self.body).map_err(|_| CallError::BadAnswer("it is not JSON".to_owned()))
     }
 
     /// True where a token was sent and the agent says in its own words that it has expired.

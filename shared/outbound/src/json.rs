@@ -1,6 +1,6 @@
 //! Plain JSON over HTTP, for services that are no agents.
 
-use domain::SecretString;
+use domain::{SecretString, foreign_json};
 use http::{HeaderMap, Method};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -78,7 +78,7 @@ pub(crate) fn read<T: DeserializeOwned>(answered: Answered) -> Result<T, CallErr
         &answered.body
     };
     // The reason names a place, not the content.
-    serde_json::from_slice(body).map_err(|error| {
+    foreign_json::read(body).map_err(|error| {
         CallError::BadAnswer(format!(
             "it is not the JSON that was expected (line {}, column {})",
             error.line(),

@@ -42,6 +42,7 @@ mod keys;
 mod origin;
 mod policy;
 mod push;
+mod spoken;
 mod web_push;
 
 pub use a2a::{RemoteTask, SendCall, SendResponse};

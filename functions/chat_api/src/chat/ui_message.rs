@@ -2,7 +2,7 @@
 //! wrong. Of the history a page repeats only the newest user message counts; the rest is already stored.
 
 use auth::consent_code;
-use domain::{AgentType, ChatId, MessageId, Part, PartContent, TaskId, UserContext};
+use domain::{AgentType, ChatId, MessageId, Part, PartContent, TaskId, UserContext, foreign_json};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -82,7 +82,7 @@ impl ChatRequest {
     /// # Errors
     /// [`RouteError::Invalid`] says what is wrong, without repeating it.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, RouteError> {
-        let body: Body = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+        let body: Body = foreign_json::read(bytes).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => invalid("the body must be {id, messages} or {id, message}"),
             _ => RouteError::invalid("invalid_json", "the body is not JSON"),
         })?;
@@ -262,6 +262,16 @@ mod tests {
         assert_eq!(whole, short);
         assert_eq!(whole.message.parts, vec![Part::text("Oslo?")]);
         assert_eq!(whole.message.body, message);
+    }
+
+    #[test]
+    fn half_a_character_spoils_no_message() {
+        let body = br#"{"id": "c", "message": {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Oslo? \ud83c"}]}}"#;
+        let read = ChatRequest::parse(body).unwrap();
+        assert_eq!(read.message.parts, vec![Part::text("Oslo? \u{fffd}")]);
+        let marked = [b"\xef\xbb\xbf".as_slice(), body].concat();
+        assert_eq!(ChatRequest::parse(&marked).unwrap(), read);
+        assert!(ChatRequest::parse(b"{\"id\": \\ud83c}").is_err());
     }
 
     #[test]

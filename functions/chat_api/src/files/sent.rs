@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::{Part, PartContent};
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -100,28 +101,44 @@ fn attached(part: &Value) -> Result<(Part, Option<Vec<u8>>), RouteError> {
             "a file part's filename must have at most 200 characters, all of which can be seen",
         ));
     }
-    let (content, bytes) = match url.split_once(',') {
-        Some((head, data)) if head.starts_with("data:") && head.ends_with(";base64") => {
-            let bytes = STANDARD.decode(data);
-            let bytes = bytes.map_err(|_| invalid("a file part's data is not base64"))?;
+    let (content, bytes) = match within(url) {
+        Some(bytes) => {
+            let bytes = bytes?;
             if contradicts(media, &bytes) {
                 let name = name.unwrap_or("a file");
                 return Err(RouteError::File(format!("{name} is not what it says: {media}")));
             }
-            (PartContent::Raw(data.to_owned()), Some(bytes))
+            (PartContent::Raw(STANDARD.encode(&bytes)), Some(bytes))
         }
-        _ if size_of(part).is_some() => (PartContent::Raw(String::new()), None),
-        _ => match Url::parse(url) {
+        None if size_of(part).is_some() => (PartContent::Raw(String::new()), None),
+        None => match Url::parse(url) {
             Ok(parsed) if matches!(parsed.scheme(), "https" | "http") => {
                 (PartContent::Url(parsed.into()), None)
             }
-            _ => return Err(invalid("a file part's url must be https or base64 data")),
+            _ => return Err(invalid("a file part's url must be https or data")),
         },
     };
     let mut file = Part::new(content);
     file.media_type = Some(media.to_owned());
     file.filename = name.map(str::to_owned);
     Ok((file, bytes))
+}
+
+/// The bytes within a `data:` address (RFC 2397): of base64, or as they are with `%` before what an address may not have. `None` of
+/// any other address.
+fn within(url: &str) -> Option<Result<Vec<u8>, RouteError>> {
+    let (head, data) = url.split_once(',')?;
+    let scheme = head.get(.."data:".len())?;
+    if !scheme.eq_ignore_ascii_case("data:") {
+        return None;
+    }
+    let bytes: Vec<u8> = percent_decode_str(data).collect();
+    let form = head.rsplit_once(';').map_or("", |(_, form)| form.trim());
+    if !form.eq_ignore_ascii_case("base64") {
+        return Some(Ok(bytes));
+    }
+    let read = STANDARD.decode(bytes);
+    Some(read.map_err(|_| invalid("a file part's data is not base64")))
 }
 
 /// The size of a file that is kept; none of a part that is no such file. No message of any release has a larger one, whatever
@@ -333,6 +350,39 @@ mod tests {
         ] {
             let refused = attached(&file(media, "a", b"x"));
             assert!(matches!(refused, Err(RouteError::Invalid { .. })), "{media:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_out_of_any_data_address() {
+        let of = |media: &str, url: &str| {
+            attached(&json!({"type": "file", "mediaType": media, "filename": "a", "url": url}))
+        };
+        for (url, bytes) in [
+            (
+                "data:text/plain;charset=utf-8,hello%20there%20%F0%9F%8C%A7",
+                "hello there 🌧",
+            ),
+            ("data:,a+b,c", "a+b,c"),
+            ("data:text/plain,", ""),
+            ("data:text/plain,100%25%", "100%%"),
+            ("DATA:text/plain;charset=utf-8;BASE64,aGk=", "hi"),
+            ("data:text/plain;base64,aGk%3D", "hi"),
+            ("data:text/plain;name=base64,aGk=", "aGk="),
+        ] {
+            let (part, read) = of("text/plain", url).unwrap();
+            assert_eq!(read.as_deref(), Some(bytes.as_bytes()), "{url}");
+            assert_eq!(part.content, PartContent::Raw(STANDARD.encode(bytes)), "{url}");
+        }
+        for (media, url) in [
+            ("text/plain", "data:text/plain;base64,*"),
+            ("text/plain", "data:text/plain;base64,aGk"),
+            ("text/plain", "data:text/plain"),
+            ("text/plain", "javascript:a,b"),
+            ("text/plain", "blob:https://a.example/1,2"),
+            ("image/png", "data:image/png,not%20a%20picture"),
+        ] {
+            assert!(of(media, url).is_err(), "{url}");
         }
     }
 

@@ -250,7 +250,16 @@ pub(super) fn failure(error: &CallError) -> (TaskState, String) {
         CallError::NotAllowed(_) => "its address may not be called.".to_owned(),
         CallError::TooLarge(most) => wording::too_large(*most),
         CallError::Mqtt(fault) => wording::over_mqtt(*fault).to_owned(),
-        CallError::BadAnswer(_) | CallError::Status(_) => "it gave an answer that cannot be used.".to_owned(),
+        CallError::Status(300..=399) => {
+            "it leads elsewhere from its address, and calls do not follow there.".to_owned()
+        }
+        CallError::Status(status) => {
+            format!("it gave an answer that cannot be used: status {status}.")
+        }
+        CallError::BadAnswer(why) => {
+            let why = llm::clean(why, REASON_MAX);
+            format!("it gave an answer that cannot be used: {why}.")
+        }
     };
     (TaskState::Failed, reason)
 }

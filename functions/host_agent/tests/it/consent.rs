@@ -684,6 +684,66 @@ async fn a_token_that_is_refused_again_after_its_renewal_ends_the_task() {
 }
 
 #[tokio::test]
+async fn a_renewal_that_is_refused_in_any_words_asks_for_consent_again() {
+    for (status, body) in [
+        (200, json!({"error": "bad_refresh_token"})),
+        (401, json!({"error": "invalid_client"})),
+        (400, json!({"message": "expired"})),
+    ] {
+        let (world, peer) = horizon().await;
+        world
+            .idp(ResponseTemplate::new(status).set_body_json(body), 1)
+            .await;
+        world.grant("user-1", &GOOD).await;
+        peer.then("SendMessage", EXPIRED);
+        link(&world.ask(ORDER).await);
+        assert!(world.granted("user-1").await.is_none());
+    }
+}
+
+/// No word on why.
+const BARE: Reply = Reply::Challenge(401, "");
+
+#[tokio::test]
+async fn a_401_without_a_word_renews_the_token_once() {
+    let (world, peer) = horizon().await;
+    world.idp(renewed(), 1).await;
+    world.grant("user-1", &GOOD).await;
+    peer.then("SendMessage", BARE);
+    let task = world.ask(ORDER).await;
+    assert_eq!(status(&task).1, "Horizon is working on it.");
+    assert_eq!(peer.tokens(), ["Bearer at-1", "Bearer at-2"]);
+}
+
+#[tokio::test]
+async fn a_401_without_a_word_after_the_renewal_ends_the_task_and_keeps_the_grant() {
+    let (world, peer) = horizon().await;
+    world.idp(renewed(), 1).await;
+    world.grant("user-1", &GOOD).await;
+    peer.then("SendMessage", BARE).then("SendMessage", BARE);
+    let (state, text) = status(&world.ask(ORDER).await);
+    assert_eq!(state, TaskState::Failed);
+    assert!(text.contains("does not let us in"), "{text}");
+    assert!(world.granted("user-1").await.is_some());
+}
+
+#[tokio::test]
+async fn a_401_without_a_word_asks_nobody_for_consent_while_the_token_is_good() {
+    let unrenewable = Tokens {
+        refresh: None,
+        ..GOOD
+    };
+    let (world, peer) = horizon().await;
+    world.idp(renewed(), 0).await;
+    world.grant("user-1", &unrenewable).await;
+    peer.then("SendMessage", BARE);
+    let (state, text) = status(&world.ask(ORDER).await);
+    assert_eq!(state, TaskState::Failed);
+    assert!(text.contains("does not let us in"), "{text}");
+    assert!(world.granted("user-1").await.is_some());
+}
+
+#[tokio::test]
 async fn a_scope_that_is_too_small_asks_for_consent_to_the_wider_one() {
     let (world, peer) = horizon().await;
     world.grant("user-1", &GOOD).await;

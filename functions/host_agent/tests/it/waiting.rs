@@ -230,7 +230,15 @@ async fn an_agent_that_is_done_and_has_no_result_is_not_asked_for_ever() {
 async fn a_result_that_is_refused_for_good_is_called_that() {
     for (reply, reason) in [
         (Reply::Status(403), "it does not let us in"),
-        (Reply::Status(404), "it gave an answer that cannot be used"),
+        (
+            Reply::Status(404),
+            "it gave an answer that cannot be used: status 404",
+        ),
+        (Reply::Status(302), "it leads elsewhere from its address"),
+        (
+            Reply::Result(json!({})),
+            "it gave an answer that cannot be used: ",
+        ),
     ] {
         let (world, weather) = world().await;
         let task = world.ask(RAIN).await;

@@ -351,6 +351,76 @@ async fn what_the_issuer_did_not_sign_for_us_and_for_this_signs_nobody_in() {
 }
 
 #[tokio::test]
+async fn what_openid_connect_allows_signs_people_in() {
+    let corp = Corp::start().await;
+    let world = world(&corp, ("corp", "")).await;
+    let now = world.clock.now().seconds();
+    for (name, value) in [
+        ("sub", json!("C".repeat(129))),
+        ("sub", json!("C".repeat(255))),
+        (
+            "exp",
+            json!(format!("{}.710636", now + 60).parse::<f64>().unwrap()),
+        ),
+        ("iat", json!(format!("{now}.25").parse::<f64>().unwrap())),
+        ("auth_time", json!(format!("{now}.999").parse::<f64>().unwrap())),
+        ("nbf", json!(format!("{now}.5").parse::<f64>().unwrap())),
+    ] {
+        let mut browser = Browser::default();
+        come(&mut browser, &world, &corp, |claims| claims[name] = value.clone()).await;
+        assert!(live(&browser, &world).await.is_some(), "{name} {value}");
+    }
+    for (name, value) in [
+        ("sub", json!("C".repeat(256))),
+        ("exp", json!(1e300)),
+        ("exp", json!("tomorrow")),
+        ("exp", json!(format!("{}.9", now - 62).parse::<f64>().unwrap())),
+        ("iat", json!(format!("{}.5", now + 61).parse::<f64>().unwrap())),
+    ] {
+        let mut browser = Browser::default();
+        let seen = come(&mut browser, &world, &corp, |claims| claims[name] = value.clone()).await;
+        seen.page(StatusCode::BAD_GATEWAY, "The service did not agree");
+        assert_eq!(live(&browser, &world).await, None, "{name} {value}");
+    }
+}
+
+#[tokio::test]
+async fn a_header_that_says_where_keys_are_is_not_followed_and_hurts_nobody() {
+    let mut corp = Corp::start().await;
+    let world = world(&corp, ("corp", "")).await;
+    let elsewhere = MockServer::start().await;
+    let (other, stranger) = SigningKey::generate().unwrap();
+    let keys = json!({"keys": [other.public_jwk()]});
+    Mock::given(method("GET"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(&keys))
+        .mount(&elsewhere)
+        .await;
+    let place = format!("{}/jwks", elsewhere.uri());
+    let come = async |corp: &Corp, kid: &str| {
+        let mut browser = Browser::default();
+        let asked = leave(&mut browser, &world, "/signin?issuer=corp&return=tasks").await;
+        let mut header = Header::new(Algorithm::ES256);
+        header.kid = Some(kid.to_owned());
+        header.jku = Some(place.clone());
+        header.x5u = Some(place.clone());
+        header.x5c = Some(vec!["MIIB".to_owned()]);
+        let key = EncodingKey::from_ec_pem(corp.pem.expose_secret().as_bytes()).unwrap();
+        let claims = corp.identity(world.clock.now(), &asked["nonce"]);
+        *corp.next.lock().unwrap() = jsonwebtoken::encode(&header, &claims, &key).unwrap();
+        let answer = [("code", "code-secret"), ("state", asked["state"].as_str())];
+        back(&mut browser, &world, &answer).await;
+        live(&browser, &world).await.is_some()
+    };
+    let own = corp.key.kid().to_owned();
+    assert!(come(&corp, &own).await, "by the key that the issuer publishes");
+    // A stranger's key, named by its own id and by the issuer's.
+    corp.pem = stranger;
+    assert!(!come(&corp, other.kid()).await);
+    assert!(!come(&corp, &own).await);
+    assert!(elsewhere.received_requests().await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn a_silent_sign_in_asks_nothing_and_changes_nothing_where_it_would_have_to() {
     let corp = Corp::start().await;
     let world = world(&corp, ("corp", "")).await;

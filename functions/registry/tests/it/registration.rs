@@ -586,3 +586,59 @@ async fn hosts_for_links_are_named_at_the_registration_and_stay_until_they_are_n
         "taken away"
     );
 }
+
+#[tokio::test]
+async fn an_agent_whose_address_may_not_be_called_is_told_so_when_it_registers() {
+    let registry = Registry::start().await;
+    registry.declare("weather", "global").await;
+    for (number, address) in [
+        "http://0.0.0.0:9000/",
+        "http://[::]:9000/",
+        "http://169.254.169.254/a2a",
+        "http://10.0.0.7:9000/",
+        "http://agents.example/a2a",
+        "https://user:secret@agents.example/a2a",
+        "ftp://agents.example/a2a",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut card = card("Contained", &["type:weather"]);
+        card["url"] = json!(address);
+        let url = registry.serve(&format!("/contained-{number}.json"), &card).await;
+        let told = registry
+            .call("POST", "/agents", &registry.admin(), json!({"cardUrl": url}))
+            .await;
+        assert_eq!(
+            told.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{address}: {}",
+            told.body
+        );
+        let reason = told.body["reasons"].to_string();
+        assert!(reason.contains("may not be called"), "{reason}");
+    }
+    // A name is looked up when it is called; the first that can be called counts.
+    let mut good = card("Good", &["type:weather"]);
+    good["url"] = json!("https://agents.example/a2a");
+    good["additionalInterfaces"] = json!([{"url": "http://0.0.0.0:9000/", "transport": "JSONRPC"}]);
+    registry.admit("/good.json", &good, None).await;
+    // One that moves where it may not be called is unwell, and stays as it was.
+    let id = registry
+        .admit("/moves.json", &card("Moves", &["type:weather"]), None)
+        .await;
+    let mut moved = card("Moves", &["type:weather"]);
+    moved["url"] = json!("http://0.0.0.0:9000/");
+    registry.cards.reset().await;
+    registry.serve("/moves.json", &moved).await;
+    let told = registry
+        .call(
+            "POST",
+            &format!("/agents/{id}/check"),
+            &registry.admin(),
+            json!(null),
+        )
+        .await;
+    assert_eq!(told.body["health"]["ok"], json!(false), "{}", told.body);
+    assert_eq!(told.body["card"]["url"], json!("http://127.0.0.1:9/a2a"));
+}

@@ -258,6 +258,8 @@ fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
     let http = |told: &Told| told.url.clone().filter(|url| url.starts_with("http"));
     let resource = told.iter().find_map(http).and_then(|url| Url::parse(&url).ok());
     let mut endpoints: Vec<Endpoint> = Vec::new();
+    // One that cannot be called speaks against the card only where no other can.
+    let mut unusable: Vec<String> = Vec::new();
     for Told {
         url,
         transport,
@@ -268,9 +270,10 @@ fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
         let (Some(transport), Some(generation)) = (transport, generation) else {
             continue;
         };
-        let url = url.as_deref().map(Url::parse);
-        let Some(Ok(url)) = url.filter(|url| url.as_ref().is_ok_and(Url::has_host)) else {
-            reasons.push("the card: an interface's url is no URL".to_owned());
+        let written = url.unwrap_or_default();
+        let Some(url) = Url::parse(&written).ok().filter(Url::has_host) else {
+            let written = crate::error::capped(&written, MAX_SHORT);
+            unusable.push(format!("the card: an interface's url is no URL: {written:?}"));
             continue;
         };
         // A broker alone is no agent's address: which agent of it is meant, the card's topic says.
@@ -288,6 +291,9 @@ fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
         if !endpoints.contains(&endpoint) {
             endpoints.push(endpoint);
         }
+    }
+    if endpoints.is_empty() {
+        reasons.append(&mut unusable);
     }
     // Over HTTP an agent is called directly.
     endpoints.sort_by_key(|endpoint| endpoint.transport == Transport::Mqtt);

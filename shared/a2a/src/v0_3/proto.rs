@@ -40,7 +40,7 @@ pub(crate) fn to_proto(plain: Value) -> Value {
 }
 
 /// The protobuf form as plain 0.3 JSON, and whether it was that form. Plain JSON passes unchanged.
-pub(super) fn from_proto(told: Value) -> (Value, bool) {
+pub(crate) fn from_proto(told: Value) -> (Value, bool) {
     let mut was_proto = false;
     (plain(told, &mut was_proto), was_proto)
 }

@@ -1,18 +1,14 @@
 //! From the JSON of A2A 0.3 to `domain`: lenient in form (the protobuf form of its REST binding is read as well), strict
 //! in what comes out. What is read here was tidied before.
 
-use domain::{
-    Artifact, ContextId, Message, MessageId, Notification, Part, PartContent, RemoteTaskId, RemoteUpdate,
-    Role, SecretString, TaskId, TaskState, Terms, Timestamp,
-};
+use domain::{ContextId, Message, MessageId, Metadata, Part, PartContent, Role, SecretString, TaskId, Terms};
 use serde_json::Value;
 
 use super::types;
 use super::write::LONE_VALUE;
 use crate::common::{file_at, push_target, read_length};
-use crate::consent::named_consent;
 use crate::lenient::{Fault, filled, standard_base64};
-use crate::{PushAuth, PushTarget, RemoteTask, SendCall, SendResponse};
+use crate::{PushAuth, PushTarget, SendCall};
 
 pub(crate) fn read_send_call(params: Value) -> Result<SendCall, Fault> {
     let (params, was_proto) = super::proto::from_proto(params);
@@ -65,103 +61,6 @@ fn push_config(told: types::PushConfig) -> Result<PushTarget, Fault> {
     push_target(told.id, &told.url, told.token, authentication)
 }
 
-pub(crate) fn read_answer(result: Value) -> Result<SendResponse, Fault> {
-    let (mut result, _) = super::proto::from_proto(result);
-    if let Some(task) = result.get_mut("task").map(Value::take) {
-        return Ok(SendResponse::Task(task_type(task)?));
-    }
-    if let Some(message) = result.get_mut("message").map(Value::take) {
-        return Ok(SendResponse::Message(self::message(serde_json::from_value(
-            message,
-        )?)?));
-    }
-    let kind = result.get("kind").and_then(Value::as_str);
-    if kind == Some("message") || (kind.is_none() && result.get("messageId").is_some()) {
-        Ok(SendResponse::Message(message(serde_json::from_value(result)?)?))
-    } else {
-        Ok(SendResponse::Task(task_type(result)?))
-    }
-}
-
-pub(crate) fn read_task(result: Value) -> Result<RemoteTask, Fault> {
-    task_type(super::proto::from_proto(result).0)
-}
-
-/// Reads what 0.3 pushes or streams: a task, a message, or an update.
-pub(crate) fn read_event(told: Value) -> Result<Notification, Fault> {
-    match told.get("kind").and_then(Value::as_str) {
-        Some("status-update") => {
-            let read: types::StatusUpdate = serde_json::from_value(told)?;
-            Ok(Notification {
-                remote_task_id: Some(RemoteTaskId::parse(&read.task_id)?),
-                update: Some(status(read.status)?),
-                artifacts: Vec::new(),
-                snapshot: false,
-                responder: None,
-            })
-        }
-        Some("artifact-update") => {
-            let read: types::ArtifactUpdate = serde_json::from_value(told)?;
-            Ok(Notification {
-                remote_task_id: Some(RemoteTaskId::parse(&read.task_id)?),
-                update: None,
-                artifacts: vec![(artifact(read.artifact)?, read.append)],
-                snapshot: false,
-                responder: None,
-            })
-        }
-        _ => read_answer(told).map(SendResponse::into_notification),
-    }
-}
-
-/// Reads an item of a stream over REST: wrapped, in the protobuf form.
-pub(crate) fn read_stream_response(told: Value) -> Result<Notification, Fault> {
-    let (mut told, _) = super::proto::from_proto(told);
-    for (name, kind) in [
-        ("statusUpdate", "status-update"),
-        ("artifactUpdate", "artifact-update"),
-    ] {
-        if let Some(mut update) = told.get_mut(name).map(Value::take) {
-            if let Some(fields) = update.as_object_mut() {
-                fields.insert("kind".to_owned(), Value::from(kind));
-            }
-            return read_event(update);
-        }
-    }
-    read_answer(told).map(SendResponse::into_notification)
-}
-
-fn task_type(told: Value) -> Result<RemoteTask, Fault> {
-    let read: types::Task = serde_json::from_value(told)?;
-    Ok(RemoteTask {
-        id: RemoteTaskId::parse(&read.id)?,
-        context_id: ContextId::parse(&read.context_id).ok(),
-        status: status(read.status)?,
-        artifacts: read
-            .artifacts
-            .into_iter()
-            .map(artifact)
-            .collect::<Result<_, _>>()?,
-        responder: None,
-    })
-}
-
-fn status(told: types::Status) -> Result<RemoteUpdate, Fault> {
-    let message = told.message.map(message).transpose()?;
-    let consent = message
-        .as_ref()
-        .and_then(|message| named_consent(&message.metadata));
-    Ok(RemoteUpdate {
-        state: TaskState::parse(&told.state)
-            .ok_or_else(|| Fault::new("the task's state is none of A2A's"))?,
-        text: message
-            .map(|message| message.text())
-            .filter(|text| !text.is_empty()),
-        at: told.timestamp.as_deref().and_then(Timestamp::parse),
-        consent,
-    })
-}
-
 fn message(told: types::Message) -> Result<Message, Fault> {
     if !matches!(told.kind.as_str(), "" | "message") {
         return Err(Fault::new("a message's kind must be \"message\""));
@@ -189,17 +88,6 @@ fn message(told: types::Message) -> Result<Message, Fault> {
     })
 }
 
-fn artifact(told: types::Artifact) -> Result<Artifact, Fault> {
-    Ok(Artifact {
-        artifact_id: told.artifact_id,
-        name: filled(told.name),
-        description: filled(told.description),
-        parts: told.parts.into_iter().map(part).collect::<Result<_, _>>()?,
-        metadata: told.metadata,
-        extensions: told.extensions,
-    })
-}
-
 fn part(told: types::Part) -> Result<Part, Fault> {
     let types::Part {
         mut kind,
@@ -222,15 +110,22 @@ fn part(told: types::Part) -> Result<Part, Fault> {
             ));
         }
     };
-    if let PartContent::Data(data) = &mut part.content
-        && metadata.get(LONE_VALUE) == Some(&Value::Bool(true))
-        && let Some(value) = data.get_mut("value")
-    {
-        *data = value.take();
-        metadata.remove(LONE_VALUE);
+    if let PartContent::Data(data) = part.content {
+        part.content = PartContent::Data(lone_value(data, &mut metadata));
     }
     part.metadata = metadata;
     Ok(part)
+}
+
+/// Data that is no object and was put into one, as 0.3 has objects alone.
+pub(crate) fn lone_value(mut data: Value, metadata: &mut Metadata) -> Value {
+    if metadata.get(LONE_VALUE) == Some(&Value::Bool(true))
+        && let Some(value) = data.get_mut("value")
+    {
+        metadata.remove(LONE_VALUE);
+        return value.take();
+    }
+    data
 }
 
 fn file_part(file: types::File) -> Result<Part, Fault> {

@@ -3,17 +3,13 @@
 use std::collections::HashMap;
 
 use a2a_types as wire;
-use domain::{
-    Artifact, ContextId, Message, MessageId, Metadata, Notification, Part, PartContent, RemoteTaskId,
-    RemoteUpdate, Role, SecretString, TaskId, TaskState, Terms, Timestamp,
-};
+use domain::{ContextId, Message, MessageId, Metadata, Part, PartContent, Role, SecretString, TaskId, Terms};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::common::{file_at, push_target, read_length};
-use crate::consent::named_consent;
 use crate::lenient::{Fault, encode_base64, filled};
-use crate::{PushAuth, PushTarget, RemoteTask, SendCall, SendResponse};
+use crate::{PushAuth, PushTarget, SendCall};
 
 pub(crate) fn read_send_call(params: Value) -> Result<SendCall, Fault> {
     one_content_each(params.pointer("/message/parts"))?;
@@ -45,78 +41,6 @@ pub(crate) fn read_push(told: Value) -> Result<PushTarget, Fault> {
     read_push_config(from(told)?)
 }
 
-pub(crate) fn read_answer(mut result: Value) -> Result<SendResponse, Fault> {
-    match (
-        result.get_mut("task").map(Value::take),
-        result.get_mut("message").map(Value::take),
-    ) {
-        (Some(task), _) => Ok(SendResponse::Task(read_task(task)?)),
-        (None, Some(message)) => Ok(SendResponse::Message(read_message_type(from(message)?)?)),
-        (None, None) => Err(Fault::new("the answer holds neither a task nor a message")),
-    }
-}
-
-pub(crate) fn read_task(mut told: Value) -> Result<RemoteTask, Fault> {
-    with_context(&mut told);
-    let read: wire::Task = from(told)?;
-    Ok(RemoteTask {
-        id: RemoteTaskId::parse(&read.id)?,
-        context_id: ContextId::parse(&read.context_id).ok(),
-        status: read_status(read.status)?,
-        artifacts: read
-            .artifacts
-            .unwrap_or_default()
-            .into_iter()
-            .map(read_artifact)
-            .collect(),
-        responder: None,
-    })
-}
-
-/// Reads a `StreamResponse`; the caller has seen that it is one.
-pub(crate) fn read_stream_response(mut told: Value) -> Result<Notification, Fault> {
-    if let Some(mut update) = told.get_mut("statusUpdate").map(Value::take) {
-        with_context(&mut update);
-        let read: wire::TaskStatusUpdateEvent = from(update)?;
-        return Ok(Notification {
-            remote_task_id: Some(RemoteTaskId::parse(&read.task_id)?),
-            update: Some(read_status(read.status)?),
-            artifacts: Vec::new(),
-            snapshot: false,
-            responder: None,
-        });
-    }
-    if let Some(mut update) = told.get_mut("artifactUpdate").map(Value::take) {
-        with_context(&mut update);
-        let read: wire::TaskArtifactUpdateEvent = from(update)?;
-        return Ok(Notification {
-            remote_task_id: Some(RemoteTaskId::parse(&read.task_id)?),
-            update: None,
-            artifacts: vec![(read_artifact(read.artifact), read.append.unwrap_or(false))],
-            snapshot: false,
-            responder: None,
-        });
-    }
-    read_answer(told).map(SendResponse::into_notification)
-}
-
-fn read_status(told: wire::TaskStatus) -> Result<RemoteUpdate, Fault> {
-    let message = told.message.map(read_message_type).transpose()?;
-    let consent = message
-        .as_ref()
-        .and_then(|message| named_consent(&message.metadata));
-    Ok(RemoteUpdate {
-        state: state_in(&told.state),
-        text: message
-            .map(|message| message.text())
-            .filter(|text| !text.is_empty()),
-        at: told
-            .timestamp
-            .map(|at| Timestamp::from_millis(at.timestamp_millis())),
-        consent,
-    })
-}
-
 fn read_message_type(told: wire::Message) -> Result<Message, Fault> {
     let role = match told.role {
         wire::Role::User => Role::User,
@@ -141,17 +65,6 @@ fn read_message_type(told: wire::Message) -> Result<Message, Fault> {
     })
 }
 
-fn read_artifact(told: wire::Artifact) -> Artifact {
-    Artifact {
-        artifact_id: told.artifact_id,
-        name: filled(told.name),
-        description: filled(told.description),
-        parts: told.parts.into_iter().map(read_part).collect(),
-        metadata: free_in(told.metadata),
-        extensions: told.extensions.unwrap_or_default(),
-    }
-}
-
 fn read_part(told: wire::Part) -> Part {
     let part = match told.content {
         wire::PartContent::Text(text) => Part::new(PartContent::Text(text)),
@@ -173,29 +86,6 @@ fn read_push_config(told: wire::TaskPushNotificationConfig) -> Result<PushTarget
         credentials: filled(auth.credentials).map(SecretString::from),
     });
     push_target(told.id, &told.url, told.token, authentication)
-}
-
-fn state_in(state: &wire::TaskState) -> TaskState {
-    match state {
-        wire::TaskState::Submitted => TaskState::Submitted,
-        wire::TaskState::Working => TaskState::Working,
-        wire::TaskState::InputRequired => TaskState::InputRequired,
-        wire::TaskState::AuthRequired => TaskState::AuthRequired,
-        wire::TaskState::Completed => TaskState::Completed,
-        wire::TaskState::Canceled => TaskState::Canceled,
-        wire::TaskState::Failed => TaskState::Failed,
-        wire::TaskState::Rejected => TaskState::Rejected,
-        wire::TaskState::Unspecified => TaskState::Unknown,
-    }
-}
-
-/// The official types want a `contextId`; an agent may well leave it out.
-fn with_context(told: &mut Value) {
-    if let Some(fields) = told.as_object_mut() {
-        fields
-            .entry("contextId")
-            .or_insert_with(|| Value::String(String::new()));
-    }
 }
 
 /// The official types take the first content they find; two of them in one part is a mistake to tell.

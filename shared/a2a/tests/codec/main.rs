@@ -5,12 +5,14 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test that cannot go on has failed"
 )]
 
 mod golden;
 mod operations;
 mod oracle;
+mod peers;
 mod properties;
 mod refusals;
 mod rubbish;

@@ -286,11 +286,11 @@ fn cards_that_cannot_be_used_say_why() {
         ),
         (
             json!({"name": "A", "url": "nowhere"}),
-            "the card: an interface's url is no URL",
+            "the card: an interface's url is no URL: \"nowhere\"",
         ),
         (
             json!({"name": "A", "url": "mailto:a@example.com"}),
-            "the card: an interface's url is no URL",
+            "the card: an interface's url is no URL: \"mailto:a@example.com\"",
         ),
         (json!({"url": "https://a.example"}), "the card: name is missing"),
         (
@@ -326,5 +326,30 @@ fn cards_that_cannot_be_used_say_why() {
     assert_eq!(
         (read.skills[0].tags.len(), read.skills[0].plain_tags.as_slice()),
         (1, &["weather".to_owned()][..])
+    );
+}
+
+#[test]
+fn an_interface_that_cannot_be_called_hides_no_other() {
+    let good =
+        || json!({"url": "https://a.example/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+    let odd = |url: Value| json!({"url": url, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"});
+    for interfaces in [
+        json!([odd(json!("/rest")), good()]),
+        json!([good(), odd(json!(""))]),
+        json!([odd(json!(7)), odd(Value::Null), 7, good()]),
+        json!([{"protocolBinding": "JSONRPC"}, good()]),
+    ] {
+        let told =
+            json!({"name": "A", "url": "", "protocolVersion": "1.0", "supportedInterfaces": interfaces});
+        let read = card::parse(&told).unwrap_or_else(|fault| panic!("{fault}: {told}"));
+        let urls: Vec<&str> = read.endpoints.iter().map(|to| to.url.as_str()).collect();
+        assert_eq!(urls, ["https://a.example/rpc"], "{told}");
+    }
+    let none = json!({"name": "A", "supportedInterfaces": [odd(json!("/rest")), odd(json!("rest"))]});
+    let fault = card::parse(&none).unwrap_err().to_string();
+    assert!(
+        fault.contains("\"/rest\"") && fault.contains("\"rest\""),
+        "{fault}"
     );
 }

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::Scopes;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use crate::{Algorithm, Profile};
 
@@ -61,14 +62,27 @@ pub(super) struct Header<'a> {
 
 impl<'a> Header<'a> {
     pub(super) fn read(header: &'a [u8]) -> Option<Self> {
+        Self::read_told(header, false)
+    }
+
+    /// The same of a token that comes straight from its issuer, whose metadata alone say where its keys are: what the header says of
+    /// that is not looked at, as some issuers name their own key set there.
+    pub(super) fn read_of_issuer(header: &'a [u8]) -> Option<Self> {
+        Self::read_told(header, true)
+    }
+
+    fn read_told(header: &'a [u8], hints_beside: bool) -> Option<Self> {
         let told: ToldHeader<'a> = serde_json::from_slice(header).ok()?;
-        let foreign = [told.crit, told.jku, told.jwk, told.x5u, told.x5c, told.zip];
+        let hints = [told.jku, told.jwk, told.x5u, told.x5c];
+        let hints = hints.iter().flatten().count();
+        let foreign = [told.crit, told.zip];
         let algorithm = match told.alg.as_ref() {
             "ES256" => Algorithm::Es256,
             "RS256" => Algorithm::Rs256,
             _ => return None,
         };
-        foreign.iter().all(Option::is_none).then_some(Self {
+        let fits = foreign.iter().all(Option::is_none) && (hints_beside || hints == 0);
+        fits.then_some(Self {
             algorithm,
             kid: told.kid,
             typ: told.typ,
@@ -235,6 +249,21 @@ impl<'de> Deserialize<'de> for Words {
         }
         deserializer.deserialize_any(Reader)
     }
+}
+
+/// A time of JWT (RFC 7519 §2, `NumericDate`) in whole seconds; a fraction of one is cut off.
+#[must_use]
+pub fn numeric_date(told: &Value) -> Option<i64> {
+    let Value::Number(number) = told else {
+        return None;
+    };
+    let cut = || {
+        let seconds = number.as_f64()?.floor();
+        // Beyond that it is no time of anybody's, and floats have no whole numbers.
+        let is_time = seconds.abs() < 1e15;
+        is_time.then(|| format!("{seconds:.0}").parse().ok()).flatten()
+    };
+    number.as_i64().or_else(cut)
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {

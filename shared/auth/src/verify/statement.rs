@@ -8,7 +8,7 @@ use domain::Timestamp;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::parse::{Header, Parts};
+use super::parse::{Header, Parts, numeric_date};
 use super::{LEEWAY, TOKEN_LIMIT};
 use crate::jwks::JwksCache;
 use crate::slot::{Slot, usable};
@@ -19,6 +19,24 @@ pub struct Statements {
     issuer: String,
     client: String,
     slot: Arc<Slot>,
+}
+
+/// Why a token is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct NotTaken {
+    /// What that means for whoever brought it.
+    pub refusal: Refusal,
+    /// What is wrong with it, for the log: which claim, never its value.
+    pub reason: &'static str,
+}
+
+/// It is none of this issuer's for us.
+const fn malformed(reason: &'static str) -> NotTaken {
+    NotTaken {
+        refusal: Refusal::Malformed,
+        reason,
+    }
 }
 
 impl Statements {
@@ -36,26 +54,29 @@ impl Statements {
     /// Keys are fetched where that may help, so that an issuer may rotate them at any time.
     ///
     /// # Errors
-    /// [`Refusal::Unavailable`] where the issuer's keys cannot be fetched, [`Refusal::Expired`], [`Refusal::Malformed`].
+    /// [`NotTaken`], with [`Refusal::Unavailable`] where the issuer's keys cannot be fetched, [`Refusal::Expired`] or
+    /// [`Refusal::Malformed`].
     pub async fn read(
         &self,
         token: &str,
         types: &[&str],
         now: Timestamp,
-    ) -> Result<Map<String, Value>, Refusal> {
+    ) -> Result<Map<String, Value>, NotTaken> {
         if token.len() > TOKEN_LIMIT {
-            return Err(Refusal::Malformed);
+            return Err(malformed("it is too long"));
         }
-        let parts = Parts::of(token).ok_or(Refusal::Malformed)?;
-        let header = Header::read(&parts.header).ok_or(Refusal::Malformed)?;
+        let parts = Parts::of(token).ok_or(malformed("it is no signed JWT"))?;
+        let header = Header::read_of_issuer(&parts.header).ok_or(malformed(
+            "its header has no key id, an algorithm that is not taken (ES256 and RS256 are), or parameters that must be understood",
+        ))?;
         let types: Vec<String> = types.iter().map(|kind| (*kind).to_owned()).collect();
         if !header.is_one_of(&types) {
-            return Err(Refusal::Malformed);
+            return Err(malformed("its typ is another"));
         }
         self.check_signature(&parts, (&header.kid, header.algorithm), now)
             .await?;
         let claims: Map<String, Value> =
-            serde_json::from_slice(&parts.payload).map_err(|_| Refusal::Malformed)?;
+            serde_json::from_slice(&parts.payload).map_err(|_| malformed("its claims are no JSON object"))?;
         self.check_claims(&claims, now)?;
         Ok(claims)
     }
@@ -65,7 +86,7 @@ impl Statements {
         parts: &Parts<'_>,
         (kid, algorithm): (&str, Algorithm),
         now: Timestamp,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), NotTaken> {
         // `None`: its key is not here, or those that are here are old.
         let look = |accept_old: bool| {
             let kept = self.slot.keys(now)?;
@@ -79,15 +100,20 @@ impl Statements {
                 let reached = self.slot.refresh(now).await;
                 match look(true) {
                     Some(good) => good,
-                    None if !reached => return Err(Refusal::Unavailable),
-                    None => false,
+                    None if !reached => {
+                        return Err(NotTaken {
+                            refusal: Refusal::Unavailable,
+                            reason: "its issuer's keys cannot be fetched",
+                        });
+                    }
+                    None => return Err(malformed("its key is none of its issuer's")),
                 }
             }
         };
-        good.then_some(()).ok_or(Refusal::Malformed)
+        good.then_some(()).ok_or(malformed("its signature is wrong"))
     }
 
-    fn check_claims(&self, claims: &Map<String, Value>, now: Timestamp) -> Result<(), Refusal> {
+    fn check_claims(&self, claims: &Map<String, Value>, now: Timestamp) -> Result<(), NotTaken> {
         let is_issuer = claims.get("iss").and_then(Value::as_str) == Some(&self.issuer);
         let for_us = match claims.get("aud") {
             Some(Value::String(one)) => *one == self.client,
@@ -99,18 +125,28 @@ impl Statements {
         let second = |name: &str| {
             claims
                 .get(name)
-                .map(|value| value.as_i64().ok_or(Refusal::Malformed))
+                .map(|value| numeric_date(value).ok_or(malformed("iat, exp or nbf is no time")))
         };
         let (soon, past) = (now.after(LEEWAY).seconds(), now.before(LEEWAY).seconds());
-        let made = second("iat").ok_or(Refusal::Malformed)??;
+        let made = second("iat").ok_or(malformed("iat is missing"))??;
         let until = second("exp").transpose()?;
         let from = second("nbf").transpose()?;
-        if !is_issuer || !for_us || !by_us || made > soon || from.is_some_and(|from| from > soon) {
-            return Err(Refusal::Malformed);
+        let faults = [
+            (!is_issuer, "iss is another issuer"),
+            (!for_us, "aud is not this client alone"),
+            (!by_us, "azp is another client"),
+            (made > soon, "iat is in the future"),
+            (from.is_some_and(|from| from > soon), "nbf is in the future"),
+        ];
+        if let Some((_, reason)) = faults.into_iter().find(|(is_wrong, _)| *is_wrong) {
+            return Err(malformed(reason));
         }
         match until {
-            None => Err(Refusal::Malformed),
-            Some(until) if until <= past => Err(Refusal::Expired),
+            None => Err(malformed("exp is missing")),
+            Some(until) if until <= past => Err(NotTaken {
+                refusal: Refusal::Expired,
+                reason: "exp is over",
+            }),
             Some(_) => Ok(()),
         }
     }

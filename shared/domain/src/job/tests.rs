@@ -115,7 +115,7 @@ fn artifact_updates_append_and_a_snapshot_replaces() {
         job.note(piece("2", true), Timestamp::from_millis(2)),
         Noted::Progress
     );
-    assert_eq!(job.artifacts[0].text(), "1\n2");
+    assert_eq!(job.artifacts[0].text(), "12");
     let mut done = news("r", TaskState::Completed, 3);
     done.snapshot = true;
     done.artifacts = vec![(Artifact::new("a", vec![Part::text("12")]), false)];

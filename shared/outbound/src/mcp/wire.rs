@@ -7,16 +7,19 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use domain::foreign_json;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage,
-    ServerNotification,
+    ClientJsonRpcMessage, ClientRequest, ContentBlock, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage,
+    ServerNotification, Tool,
 };
 use rmcp::transport::common::client_side_sse::BoxedSseResponse;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
@@ -88,7 +91,7 @@ impl Wire {
         } else {
             let body = timeout_at(self.until, read(response, self.limits.bytes)).await;
             let body = body.map_err(|_| CallError::Timeout)??;
-            match serde_json::from_slice(&body) {
+            match message_of(&body) {
                 Ok(message) => message,
                 Err(_) if status.is_success() => return Err(not_json()),
                 // A server of before the newest revision may say in a status alone that it knows no such method.
@@ -112,7 +115,7 @@ impl Wire {
             if event.data.trim().is_empty() {
                 continue;
             }
-            let message = serde_json::from_str(&event.data).map_err(|_| not_json())?;
+            let message = message_of(event.data.as_bytes()).map_err(|_| not_json())?;
             match message {
                 ServerJsonRpcMessage::Request(asked) => {
                     let method = serde_json::to_value(&asked.request).unwrap_or_default();
@@ -195,6 +198,29 @@ fn address(url: &str) -> Result<Url, McpError> {
     parsed.map_err(|_| CallError::NotAllowed("it is no URL".to_owned()).into())
 }
 
+/// A message of the server's. Of a list of tools, and of what a tool answers, each entry stands for itself: one that is not of the
+/// protocol's form is left out, and hides no other. What is pinned, and what is read as an answer, must be there all the same.
+fn message_of(bytes: &[u8]) -> Result<ServerJsonRpcMessage, serde_json::Error> {
+    let mut told: Value = foreign_json::read(bytes)?;
+    if let Some(result) = told.get_mut("result") {
+        keep_readable::<Tool>(result, "tools");
+        keep_readable::<ContentBlock>(result, "content");
+    }
+    serde_json::from_value(told)
+}
+
+fn keep_readable<T: DeserializeOwned>(result: &mut Value, list: &str) {
+    let Some(entries) = result.get_mut(list).and_then(Value::as_array_mut) else {
+        return;
+    };
+    let before = entries.len();
+    entries.retain(|entry| T::deserialize(entry).is_ok());
+    let unread = before - entries.len();
+    if unread > 0 {
+        tracing::warn!(list, unread, "entries of an MCP server's answer cannot be read");
+    }
+}
+
 fn not_json() -> McpError {
     CallError::BadAnswer("it is no message of the protocol".to_owned()).into()
 }
@@ -235,5 +261,61 @@ impl StreamableHttpClient for Wire {
         _custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxedSseResponse, Failure> {
         Err(StreamableHttpError::ServerDoesNotSupportSse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ServerResult;
+    use serde_json::json;
+
+    use super::*;
+
+    fn names(tools: &Value) -> Option<Vec<String>> {
+        let told = json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}});
+        match message_of(told.to_string().as_bytes()).ok()? {
+            ServerJsonRpcMessage::Response(answer) => match answer.result {
+                ServerResult::ListToolsResult(list) => {
+                    Some(list.tools.iter().map(|tool| tool.name.to_string()).collect())
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn an_odd_tool_hides_no_other() {
+        let good = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+        for odd in [
+            json!({"name": "odd", "description": "without a schema"}),
+            json!({"name": "odd", "inputSchema": null}),
+            json!({"name": "odd", "inputSchema": "none"}),
+            json!({"name": 7, "inputSchema": {}}),
+            json!("odd"),
+            json!(null),
+        ] {
+            let listed = names(&json!([good("a"), odd, good("b")]));
+            assert_eq!(listed, Some(vec!["a".to_owned(), "b".to_owned()]), "{odd}");
+        }
+        assert_eq!(names(&json!({})), None, "no list at all");
+    }
+
+    #[test]
+    fn an_odd_block_hides_no_other() {
+        for odd in [
+            json!({"type": "hologram", "light": 1}),
+            json!({"type": "text"}),
+            json!(7),
+        ] {
+            let told = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [odd, {"type": "text", "text": "pong"}]}});
+            let Ok(ServerJsonRpcMessage::Response(answer)) = message_of(told.to_string().as_bytes()) else {
+                unreachable!("{odd}")
+            };
+            let ServerResult::CallToolResult(result) = answer.result else {
+                unreachable!("{odd}")
+            };
+            assert_eq!(result.content.len(), 1, "{odd}");
+        }
     }
 }

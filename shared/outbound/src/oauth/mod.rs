@@ -141,6 +141,12 @@ impl OAuthError {
         matches!(self, Self::Refused(OAuthRefusal::InvalidGrant))
     }
 
+    /// True where the server is well and says no, in whatever words: asking it the same again brings the same.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+
     /// True where the same may succeed later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {

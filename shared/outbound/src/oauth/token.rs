@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auth::GrantSecrets;
-use domain::{ExposeSecret, SecretString, Timestamp};
+use domain::{ExposeSecret, SecretString, Timestamp, foreign_json};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
 use serde::Deserialize;
@@ -78,9 +78,28 @@ struct TokenAnswer {
     #[serde(default)]
     refresh_token: Option<String>,
     #[serde(default)]
-    scope: Option<String>,
+    scope: Option<Words>,
     #[serde(default)]
     id_token: Option<String>,
+}
+
+/// Scopes as words of one text, as the standard has it, or as a list of texts, as some providers do.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Words {
+    Text(String),
+    List(Vec<String>),
+}
+
+impl Words {
+    fn read(self) -> Vec<String> {
+        let texts = match self {
+            Self::Text(text) => vec![text],
+            Self::List(texts) => texts,
+        };
+        let words = texts.iter().flat_map(|text| text.split_whitespace());
+        words.map(str::to_owned).collect()
+    }
 }
 
 impl Tokens {
@@ -88,10 +107,7 @@ impl Tokens {
     /// asked for it before, is not used.
     #[must_use]
     pub fn granted(self, asked: &[String], subject: Option<String>, now: Timestamp) -> GrantSecrets {
-        let scopes = match self.scopes {
-            Some(scopes) => among(scopes, asked),
-            None => asked.to_vec(),
-        };
+        let scopes = granted_of(self.scopes, asked);
         GrantSecrets {
             access_token: self.access_token,
             refresh_token: self.refresh_token,
@@ -104,10 +120,7 @@ impl Tokens {
     /// The secrets of a grant after its refresh. A server that does not rotate its refresh token leaves the one before.
     #[must_use]
     pub fn refreshed(self, before: &GrantSecrets, now: Timestamp) -> GrantSecrets {
-        let scopes = match self.scopes {
-            Some(scopes) => among(scopes, &before.scopes),
-            None => before.scopes.clone(),
-        };
+        let scopes = granted_of(self.scopes, &before.scopes);
         GrantSecrets {
             access_token: self.access_token,
             refresh_token: self.refresh_token.or_else(|| before.refresh_token.clone()),
@@ -215,25 +228,80 @@ fn ask<'a>(
     }
 }
 
-/// Of what a server lets us do, what was asked for; and whatever brings a refresh token.
-fn among(scopes: Vec<String>, asked: &[String]) -> Vec<String> {
-    let wanted = |scope: &String| asked.contains(scope) || scope == OFFLINE_ACCESS;
-    scopes.into_iter().filter(wanted).collect()
+/// Scopes of OpenID Connect (Core §5.4, §11): they say which tokens and claims come, and many servers, having brought those, do not
+/// name the scopes again. None of them lets a token do anything at the resource.
+const SIGN_IN_SCOPES: [&str; 6] = ["openid", "profile", "email", "address", "phone", OFFLINE_ACCESS];
+
+/// Of what was asked for, what a server lets us do, in the words of who asked; and whatever brings a refresh token. A server that
+/// says nothing of it grants what was asked for (RFC 6749 §5.1).
+fn granted_of(told: Option<Vec<String>>, asked: &[String]) -> Vec<String> {
+    let Some(told) = told.filter(|told| !told.is_empty()) else {
+        return asked.to_vec();
+    };
+    let is_granted = |scope: &&String| {
+        let is_sign_in = SIGN_IN_SCOPES.contains(&scope.as_str());
+        is_sign_in || told.iter().any(|told| is_same(told, scope))
+    };
+    let mut granted: Vec<String> = asked.iter().filter(is_granted).cloned().collect();
+    let renews = |scopes: &[String]| scopes.iter().any(|scope| scope == OFFLINE_ACCESS);
+    if renews(&told) && !renews(&granted) {
+        granted.push(OFFLINE_ACCESS.to_owned());
+    }
+    granted
 }
 
-/// Tells a refusal in OAuth's words from a server that is out of order.
+/// Whether a server's scope is the one that was asked for: to the letter, in other case, among several with commas between them, or
+/// with its resource in front for the one and without it for the other.
+fn is_same(told: &str, asked: &str) -> bool {
+    let one = |told: &str| {
+        let (of, name) = apart(told);
+        let (asked_of, asked_name) = apart(asked);
+        told.eq_ignore_ascii_case(asked)
+            || (of.is_some() != asked_of.is_some() && name.eq_ignore_ascii_case(asked_name))
+    };
+    one(told) || told.split(',').any(|told| one(told.trim()))
+}
+
+/// A scope that is a URI, as its resource and its name there; any other is a name.
+fn apart(scope: &str) -> (Option<&str>, &str) {
+    let parts = scope
+        .rsplit_once('/')
+        .filter(|(of, name)| of.contains("://") && !name.is_empty());
+    parts.map_or((None, scope), |(of, name)| (Some(of), name))
+}
+
+/// Tells a refusal from a server that is out of order. Servers refuse in many words, under many statuses, and some in none at
+/// all: what a server that is well says instead of tokens is a refusal.
 fn accepted(answered: &Answered) -> Result<(), OAuthError> {
     let told = answered.json().ok();
     let error = told
         .as_ref()
         .and_then(|told| told.get("error"))
-        .and_then(Value::as_str);
-    match (answered.status, error) {
-        (_, Some("server_error" | "temporarily_unavailable")) => Err(CallError::Status(503).into()),
+        .filter(|error| !error.is_null());
+    // Some put an object there, with the word in it.
+    let inner = |name: &str| error?.get(name)?.as_str();
+    let word = error.and_then(Value::as_str);
+    let word = word
+        .or_else(|| inner("error"))
+        .or_else(|| inner("code"))
+        .or_else(|| inner("type"));
+    let refused = |word: &str| Err(OAuthError::Refused(OAuthRefusal::read(word)));
+    match (answered.status, word, error) {
+        (_, Some("server_error" | "temporarily_unavailable" | "slow_down"), _) => {
+            Err(CallError::Status(503).into())
+        }
+        // Too early, too often, too slow: not now.
+        (status @ (408 | 425 | 429), ..) => Err(CallError::Status(status).into()),
         // Some servers put their error into a 200.
-        (200..=299 | 400..=403, Some(error)) => Err(OAuthError::Refused(OAuthRefusal::read(error))),
-        (200..=299, None) => Ok(()),
-        (status, _) => Err(CallError::Status(status).into()),
+        (200..=299 | 400..=499, Some(word), _) => refused(word),
+        (200..=299, None, Some(Value::Object(_))) => refused("unnamed"),
+        (200..=299, None, _) => Ok(()),
+        // A page in place of JSON under 403 is of something on the way.
+        (status @ 403, None, _) if !told.as_ref().is_some_and(Value::is_object) => {
+            Err(CallError::Status(status).into())
+        }
+        (status @ (400 | 401 | 403 | 410 | 422), None, _) => refused(&format!("status_{status}")),
+        (status, ..) => Err(CallError::Status(status).into()),
     }
 }
 
@@ -241,8 +309,16 @@ fn tokens(answered: &Answered) -> Result<Tokens, OAuthError> {
     accepted(answered)?;
     // The parser's own words might quote a token.
     let bad = |what: &str| OAuthError::Call(CallError::BadAnswer(what.to_owned()));
-    let told: TokenAnswer =
-        serde_json::from_slice(&answered.body).map_err(|_| bad("it is no token response"))?;
+    let told: Value = foreign_json::read(&answered.body).map_err(|_| bad("it is no token response"))?;
+    if told
+        .as_object()
+        .is_some_and(|told| !told.contains_key("access_token"))
+    {
+        return Err(OAuthError::Refused(OAuthRefusal::Other(
+            "no_access_token".to_owned(),
+        )));
+    }
+    let told = TokenAnswer::deserialize(told).map_err(|_| bad("it is no token response"))?;
     if !told.token_type.eq_ignore_ascii_case("bearer") {
         return Err(bad("its tokens are no bearer tokens"));
     }
@@ -250,8 +326,8 @@ fn tokens(answered: &Answered) -> Result<Tokens, OAuthError> {
         return Err(bad("its access token is empty"));
     }
     let seconds = match &told.expires_in {
-        Some(Value::String(text)) => text.parse().ok(),
-        Some(value) => value.as_u64(),
+        Some(Value::String(text)) => text.trim().parse::<f64>().ok(),
+        Some(value) => value.as_f64(),
         None => None,
     };
     Ok(Tokens {
@@ -260,12 +336,12 @@ fn tokens(answered: &Answered) -> Result<Tokens, OAuthError> {
             .refresh_token
             .filter(|token| !token.is_empty())
             .map(Into::into),
-        lifetime: seconds.map_or(USUAL_LIFETIME, |seconds| {
-            Duration::from_secs(seconds).min(LONGEST_LIFETIME)
-        }),
-        scopes: told
-            .scope
-            .map(|scope| scope.split_whitespace().map(str::to_owned).collect()),
+        lifetime: seconds
+            .filter(|seconds| seconds.is_finite())
+            .map(|seconds| seconds.min(LONGEST_LIFETIME.as_secs_f64()))
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .unwrap_or(USUAL_LIFETIME),
+        scopes: told.scope.map(Words::read),
         id_token: told.id_token.map(Into::into),
     })
 }

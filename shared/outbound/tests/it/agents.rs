@@ -288,7 +288,6 @@ async fn rubbish_answers_are_bad_answers() {
         r#"{"jsonrpc":"2.0"}"#,
         r#"{"jsonrpc":"2.0","result":null}"#,
         r#"{"jsonrpc":"2.0","result":{"task":{"id":"","status":{"state":"TASK_STATE_WORKING"}}}}"#,
-        r#"{"jsonrpc":"2.0","result":{"task":{"id":"t","status":{"state":"TASK_STATE_FLYING"}}}}"#,
         r#"{"task":{"id":7}}"#,
     ] {
         for transport in [Transport::JsonRpc, Transport::Rest] {
@@ -359,4 +358,136 @@ async fn the_registry_is_not_read_again_where_nothing_has_changed() {
     odd.mount(&server).await;
     let odd = registry.agents(&[], None, &token()).await;
     assert!(matches!(odd, Err(outbound::CallError::Status(304))), "{odd:?}");
+}
+
+/// An agent of one generation: it knows that one's method over JSON-RPC, or its path over REST.
+async fn speaking(generation: Generation, transport: Transport) -> MockServer {
+    let server = MockServer::start().await;
+    let answer = task(generation, transport);
+    Mock::given(wiremock::matchers::any())
+        .respond_with(move |request: &wiremock::Request| {
+            let body: Value = request.body_json().unwrap_or_default();
+            let old = match transport {
+                Transport::Rest => request.url.path().contains("/v1/"),
+                _ => body["method"].as_str().is_some_and(|method| method.contains('/')),
+            };
+            match (old == (generation == Generation::V0_3), transport) {
+                (true, _) => {
+                    ResponseTemplate::new(200).set_body_json(jsonrpc_result(transport, answer.clone()))
+                }
+                (false, Transport::Rest) => ResponseTemplate::new(404),
+                (false, _) => ResponseTemplate::new(200).set_body_json(json!({"jsonrpc": "2.0", "id": "1",
+                    "error": {"code": -32601, "message": "Method not found: SendMessage"}})),
+            }
+        })
+        .mount(&server)
+        .await;
+    server
+}
+
+#[tokio::test]
+async fn an_endpoint_is_asked_in_the_other_generation_where_it_does_not_know_the_claimed_one() {
+    for (generation, transport) in ALL {
+        let server = speaking(generation, transport).await;
+        let claimed = match generation {
+            Generation::V1_0 => Generation::V0_3,
+            Generation::V0_3 => Generation::V1_0,
+        };
+        let to = endpoint(&server, claimed, transport);
+        let (outbound, hello, token) = (outbound(), hello(), token());
+        let answer = outbound.send(&to, &hello, Some(&token)).await.unwrap();
+        assert!(
+            matches!(answer, SendResponse::Task(_)),
+            "{generation:?} {transport:?}"
+        );
+        // It is found out once, and holds for looks as well.
+        let id = RemoteTaskId::parse("t-1").unwrap();
+        assert!(outbound.task(&to, &id, Some(&token)).await.is_ok());
+        let asked = server.received_requests().await.unwrap();
+        assert_eq!(asked.len(), 3, "{generation:?} {transport:?}");
+        let versions = asked
+            .iter()
+            .map(|request| header(request, "a2a-version").unwrap());
+        let [first, second, third]: [String; 3] = versions.collect::<Vec<_>>().try_into().unwrap();
+        assert_eq!(first, a2a::version(claimed));
+        assert_eq!(
+            (second.as_str(), third.as_str()),
+            (a2a::version(generation), a2a::version(generation))
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_knows_neither_generation_is_asked_once_in_each() {
+    let error = json!({"jsonrpc": "2.0", "id": "1", "error": {"code": -32601, "message": "Method not found: SendMessage"}});
+    let server = answering(404, error).await;
+    let to = endpoint(&server, Generation::V1_0, Transport::JsonRpc);
+    let refused = outbound().send(&to, &hello(), None).await.unwrap_err();
+    let CallError::Refused(error) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(error.to_string(), "Method not found: SendMessage");
+    assert_eq!(server.received_requests().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_send_that_another_error_answers_is_not_made_again() {
+    for (status, code) in [(200, -32602), (200, -32603), (400, -32600), (404, -32001)] {
+        let error = json!({"jsonrpc": "2.0", "id": "1", "error": {"code": code, "message": "no"}});
+        let server = answering(status, error).await;
+        let to = endpoint(&server, Generation::V1_0, Transport::JsonRpc);
+        assert!(outbound().send(&to, &hello(), None).await.is_err());
+        only_request(&server).await;
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_followed_on_the_same_origin_alone_and_once() {
+    let elsewhere = answering(200, json!({})).await;
+    for status in [307, 308] {
+        let server = MockServer::start().await;
+        let result = jsonrpc_result(
+            Transport::JsonRpc,
+            json!({ "task": task(Generation::V1_0, Transport::JsonRpc) }),
+        );
+        for (at, told) in [
+            (
+                "/agent",
+                ResponseTemplate::new(status).insert_header("location", "/agent/"),
+            ),
+            ("/agent/", ResponseTemplate::new(200).set_body_json(result)),
+            (
+                "/away",
+                ResponseTemplate::new(status).insert_header("location", elsewhere.uri()),
+            ),
+            (
+                "/round",
+                ResponseTemplate::new(status).insert_header("location", "/round?again"),
+            ),
+            (
+                "/with-user",
+                ResponseTemplate::new(status).insert_header("location", "//u:p@127.0.0.1/"),
+            ),
+        ] {
+            Mock::given(method("POST"))
+                .and(path(at))
+                .respond_with(told)
+                .mount(&server)
+                .await;
+        }
+        let mut to = endpoint(&server, Generation::V1_0, Transport::JsonRpc);
+        assert!(outbound().send(&to, &hello(), Some(&token())).await.is_ok());
+        for at in ["/away", "/round", "/with-user"] {
+            to.url.set_path(at);
+            let stays = outbound().send(&to, &hello(), Some(&token())).await;
+            assert!(
+                matches!(stays, Err(CallError::Status(told)) if told == status),
+                "{at}: {stays:?}"
+            );
+        }
+    }
+    assert!(
+        elsewhere.received_requests().await.unwrap().is_empty(),
+        "the token goes nowhere else"
+    );
 }

@@ -388,3 +388,118 @@ async fn scopes_that_nobody_asked_for_are_not_used_and_boxes_may_be_unticked() {
         );
     }
 }
+
+/// What providers tell of scopes, with what was asked for, and what of that is granted.
+#[tokio::test]
+async fn what_is_granted_is_told_in_the_words_of_many_providers() {
+    for (asked, told, granted) in [
+        // As the standard has it: all, less, or nothing said.
+        ("a b", json!("a b"), "a b"),
+        ("a b", json!("b"), "b"),
+        ("a b", json!(null), "a b"),
+        ("a b", json!(""), "a b"),
+        ("a b", json!([]), "a b"),
+        ("a", json!("a b"), "a"),
+        // Entra ID names no scope that brings tokens, and others that were granted before.
+        (
+            "Calendars.Read offline_access",
+            json!("Calendars.Read Calendars.ReadWrite openid profile"),
+            "Calendars.Read offline_access",
+        ),
+        (
+            "https://graph.microsoft.com/Calendars.Read",
+            json!("Calendars.Read"),
+            "https://graph.microsoft.com/Calendars.Read",
+        ),
+        (
+            "api://4c2f/tasks.read openid",
+            json!("tasks.read"),
+            "api://4c2f/tasks.read openid",
+        ),
+        ("tasks.read", json!("api://4c2f/Tasks.Read"), "tasks.read"),
+        // Google's names for what OpenID Connect calls otherwise.
+        (
+            "openid email tasks",
+            json!("openid https://www.googleapis.com/auth/userinfo.email tasks"),
+            "openid email tasks",
+        ),
+        // GitHub puts commas between them; Twitch has a list; others another case.
+        ("repo gist", json!("gist,repo"), "repo gist"),
+        ("repo gist", json!("gist, user"), "gist"),
+        (
+            "user:read:email openid",
+            json!(["openid", "user:read:email"]),
+            "user:read:email openid",
+        ),
+        ("openid tasks", json!(["tasks other"]), "openid tasks"),
+        ("Tasks.Read", json!("tasks.read"), "Tasks.Read"),
+        // What allows something at the resource is not taken for granted.
+        ("tasks.read tasks.write", json!("tasks.read openid"), "tasks.read"),
+        ("tasks.write", json!("tasks.write.own"), ""),
+        ("https://a.example/x", json!("https://b.example/x"), ""),
+        ("write", json!("https://a.example/read"), ""),
+    ] {
+        let body = json!({"access_token": "a", "token_type": "Bearer", "expires_in": 3599.0, "scope": told});
+        let tokens = exchanged(ResponseTemplate::new(200).set_body_json(body))
+            .await
+            .unwrap();
+        assert_eq!(tokens.lifetime, Duration::from_secs(3599));
+        let asked: Vec<String> = asked.split_whitespace().map(str::to_owned).collect();
+        let read = tokens.granted(&asked, None, Timestamp::from_millis(0));
+        assert_eq!(read.scopes.join(" "), granted, "{asked:?} {told}");
+    }
+    for scope in [json!(7), json!({"a": 1}), json!([7])] {
+        let body = json!({"access_token": "a", "token_type": "Bearer", "scope": scope});
+        let told = exchanged(ResponseTemplate::new(200).set_body_json(body)).await;
+        assert!(
+            matches!(told, Err(OAuthError::Call(CallError::BadAnswer(_)))),
+            "{told:?}"
+        );
+    }
+}
+
+/// How providers say that a refresh token is no good.
+#[tokio::test]
+async fn a_refusal_is_one_in_whatever_words() {
+    for (status, body) in [
+        (
+            200,
+            json!({"error": "bad_refresh_token", "error_description": "The refresh token passed is incorrect or expired."}),
+        ),
+        (200, json!({"ok": false, "error": "token_revoked"})),
+        (200, json!({"message": "expired"})),
+        (400, json!({"error": "invalid_request"})),
+        (
+            400,
+            json!({"error": {"message": "expired", "type": "OAuthException", "code": 190}}),
+        ),
+        (400, json!({"message": "Invalid refresh token"})),
+        (401, json!({"error": "unauthorized_client"})),
+        (401, json!(null)),
+        (403, json!({"error": "access_denied"})),
+        (403, json!({"message": "no"})),
+        (404, json!({"error": "not_found"})),
+        (410, json!(null)),
+        (422, json!({"error": "token_expired"})),
+    ] {
+        let told = exchanged(ResponseTemplate::new(status).set_body_json(&body)).await;
+        let error = told.unwrap_err();
+        assert!(
+            error.is_refusal() && !error.is_retryable(),
+            "{status} {body}: {error:?}"
+        );
+    }
+    for away in [
+        ResponseTemplate::new(403).set_body_string("<html>"),
+        ResponseTemplate::new(404).set_body_string("<html>"),
+        ResponseTemplate::new(408).set_body_json(json!({"error": "invalid_grant"})),
+        ResponseTemplate::new(429).set_body_json(json!({"error": "rate_limited"})),
+        ResponseTemplate::new(200).set_body_json(json!({"error": "temporarily_unavailable"})),
+        ResponseTemplate::new(200).set_body_string("<html>"),
+        ResponseTemplate::new(500).set_body_json(json!({"error": "invalid_grant"})),
+        ResponseTemplate::new(302),
+    ] {
+        let error = exchanged(away).await.unwrap_err();
+        assert!(!error.is_refusal(), "{error:?}");
+    }
+}

@@ -2,7 +2,6 @@
 //! clause of the profile is shown by.
 
 mod calls;
-mod cards;
 mod chaos;
 mod commands;
 mod foreign;

@@ -72,8 +72,8 @@ pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
             "decline" => (Act::Decline, None, None),
             "done" => (Act::Done, None, None),
             "talk" => (Act::Talk, None, None),
-            "followup" => (Act::FollowUp, None, None),
-            "answer" => (Act::Answer, None, None),
+            "followup" => (Act::FollowUp, Some(false), Some(false)),
+            "answer" => (Act::Answer, Some(false), Some(false)),
             // That nobody here does it is for the cards to say, and so it is a request like others.
             "nobody" => (Act::Request, None, Some(false)),
             "destroy" => (Act::Request, Some(true), Some(false)),

@@ -58,9 +58,11 @@ impl AgentChoice {
             .zip(&self.of)
             .map(|(number, offered)| format!("{number}. {}", offered.summary))
             .collect();
-        let how = match self.of.as_slice() {
-            [_] => "Say “yes” to have it sent there, or “no”.",
-            _ => "Say the number or the name, or “no”.",
+        let how = match (self.of.as_slice(), self.why) {
+            ([_], _) => "Say “yes” to have it sent there, or “no”.",
+            (_, Why::Unsure) => "Say the number or the name, or “no”.",
+            // Whoever is chosen gets all of it, and nobody else anything.
+            _ => "Say the number or the name, or “no”; or say the parts one by one.",
         };
         let said = llm::clean(said, SAID_MAX);
         let names = words::listed(&names, "or");

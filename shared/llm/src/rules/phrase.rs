@@ -28,18 +28,6 @@ pub(super) fn undone(parts: &[&str]) -> String {
     )
 }
 
-/// What is said of the parts of a prompt that are not done unasked, beside others that are.
-pub(super) fn left(parts: &[&str]) -> String {
-    let quoted: Vec<String> = parts
-        .iter()
-        .map(|part| format!("“{}”", clean(part, ASKED)))
-        .collect();
-    format!(
-        "I have not done this part, as it depends on something, removes something or gives it away: {}. Say it alone if you want it.",
-        words::listed(&quoted, "and")
-    )
-}
-
 /// The answer from the results since the user spoke; `None` where there are none.
 pub(super) fn answer(since: &[Turn]) -> Option<String> {
     let results: Vec<&ToolResult> = since

@@ -75,6 +75,10 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
         && whole.asks() < ASKS
         && whole.ranked().first().is_none_or(|(_, fit)| *fit < FITS_ANOTHER)
     {
+        if let Some(why) = must_be_asked(&whole) {
+            let of = vec![(*last).clone()];
+            return Ok(Some(Step::Choose { of, why }.into()));
+        }
         // How the two are put together is said by words yet; what they do not know goes to the last agent as it is.
         return Ok(follow_up(prompt, text, last));
     }
@@ -149,38 +153,29 @@ impl Told<'_> {
         if distinct.is_empty() || distinct.len() < 2 && unplaced.is_empty() {
             return self.alone().into();
         }
-        if self.whole.conditional >= CONDITIONAL {
-            // Which of them is the condition is not known: whoever is named first gets it, and nobody unasked.
+        if let Some(why) = self.must_be_asked() {
+            // All of it waits: a piece of one agent's message cannot be kept back from it. Which of several is a condition is not
+            // known either.
             let of = distinct.into_iter().take(OFFERED_MAX).cloned().collect();
-            let why = Why::Conditional;
             return Step::Choose { of, why }.into();
         }
-        let is_open = |at: usize| self.readings.get(at).is_some_and(must_be_asked);
-        // What waits for something, or destroys something, is not done beside what is asked: it is said what was left.
-        let left: Vec<usize> = (0..self.pieces.len()).filter(|at| is_open(*at)).collect();
-        let kept = |owner: &&AgentType| {
-            (0..owners.len()).any(|at| owners.get(at) == Some(&Some(*owner)) && !left.contains(&at))
+        let parts = distinct
+            .iter()
+            .map(|agent| split::part(self.agents, self.text, self.pieces, (&owners, agent)));
+        let beside = match unplaced.as_slice() {
+            [] => String::new(),
+            unplaced => phrase::undone(unplaced),
         };
-        let parts: Vec<Part> = distinct
-            .iter()
-            .copied()
-            .filter(kept)
-            .map(|agent| split::part(self.agents, self.text, self.pieces, (&owners, agent)))
-            .collect();
-        if parts.is_empty() {
-            return self.alone().into();
-        }
-        let said: Vec<&str> = left
-            .iter()
-            .filter_map(|at| Some(self.pieces.get(*at)?.of(self.text).trim()))
-            .collect();
-        let left = (!said.is_empty()).then(|| phrase::left(&said));
-        let undone = (!unplaced.is_empty()).then(|| phrase::undone(&unplaced));
-        let beside: Vec<String> = left.into_iter().chain(undone).collect();
         Answer {
-            beside: beside.join(" "),
-            ..send(parts).into()
+            beside,
+            ..send(parts.collect()).into()
         }
+    }
+
+    /// Why nothing of the text goes anywhere before its user was asked.
+    fn must_be_asked(&self) -> Option<Why> {
+        let pieces = self.readings.iter().filter(|piece| piece.asks() >= PIECE_ASKS);
+        std::iter::once(self.whole).chain(pieces).find_map(must_be_asked)
     }
 
     /// Whether a piece asks for something that nobody here does.
@@ -263,12 +258,8 @@ impl Told<'_> {
                 .map(|agent| agent.agent_type().clone())
                 .collect::<Vec<_>>()
         };
-        let pieces = self.readings.iter().filter(|piece| piece.asks() >= PIECE_ASKS);
-        let readings = || std::iter::once(self.whole).chain(pieces.clone());
-        let why = if readings().any(|reading| reading.conditional >= CONDITIONAL) {
-            Why::Conditional
-        } else if readings().any(|reading| reading.destroys >= DESTROYS) {
-            Why::Destroys
+        let why = if let Some(why) = self.must_be_asked() {
+            why
         } else if best >= FITS && best - second >= CLEARLY {
             return send(Part::only(first.agent_type(), self.text));
         } else {
@@ -278,9 +269,12 @@ impl Told<'_> {
     }
 }
 
-/// Whether a piece of a text is not done before its user was asked.
-fn must_be_asked(piece: &Reading) -> bool {
-    piece.asks() >= PIECE_ASKS && (piece.conditional >= CONDITIONAL || piece.destroys >= DESTROYS)
+/// Why what reads so is not done before its user was asked.
+fn must_be_asked(reading: &Reading) -> Option<Why> {
+    if reading.conditional >= CONDITIONAL {
+        return Some(Why::Conditional);
+    }
+    (reading.destroys >= DESTROYS).then_some(Why::Destroys)
 }
 
 /// As much of a piece as is read: what is longer is no piece of a request but a text of its own.
@@ -406,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_that_nobody_does_or_that_must_be_asked_about_is_named_beside_what_is_done() {
+    fn a_piece_that_nobody_does_is_named_beside_what_is_done() {
         let pieces = [request([4.0, 0.0, 0.0]), request([0.0, 0.0, 0.0])];
         let answer = decided(
             "rain in Oslo and sing me a song",
@@ -415,15 +409,16 @@ mod tests {
         );
         assert_eq!(sent(&answer).len(), 1);
         assert!(answer.beside.contains("“sing me a song”"), "{}", answer.beside);
+    }
+
+    #[test]
+    fn a_piece_that_destroys_keeps_everything_back() {
         let mut destroys = request([0.0, 0.0, 4.0]);
         destroys.destroys = 0.6;
-        let pieces = [request([4.0, 0.0, 0.0]), destroys];
-        let answer = decided(
-            "rain in Oslo and delete order 1003",
-            &request([3.0, 0.0, 3.0]),
-            &pieces,
-        );
-        assert_eq!(sent(&answer).len(), 1);
-        assert!(answer.beside.contains("“delete order 1003”"), "{}", answer.beside);
+        // Its agent has another piece, which its message would have beside this one.
+        let pieces = [request([0.0, 0.0, 4.0]), destroys, request([4.0, 0.0, 0.0])];
+        let text = "is order 1003 late, cancel order 1005, and rain in Oslo";
+        let answer = decided(text, &request([3.0, 0.0, 3.0]), &pieces);
+        assert_eq!(asked(&answer), Some((vec!["orders", "weather"], Why::Destroys)));
     }
 }

@@ -24,7 +24,7 @@ use tools::evals;
 
 /// A set of prompts: its name, the least that must be right, and the most that may reach an agent that it is not for, in
 /// hundredths. Nothing may be done unasked.
-const SETS: [(&str, usize, usize); 3] = [("blind", 65, 10), ("prompts", 65, 4), ("foreign", 65, 9)];
+const SETS: [(&str, usize, usize); 3] = [("blind", 65, 10), ("prompts", 64, 4), ("foreign", 65, 9)];
 
 /// How well prompts are understood where no language model is named
 #[derive(Parser)]

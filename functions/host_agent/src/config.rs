@@ -263,6 +263,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         store: ground.store,
         wake: ground.wake,
         outbound: ground.outbound,
+        understanding: ground.understanding.clone(),
         model,
         clock: ground.clock,
         entropy: ground.entropy,

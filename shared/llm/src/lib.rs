@@ -45,6 +45,6 @@ pub use model::{
 };
 pub use models::offline;
 pub use rules::{
-    Rules, best_fitting, corrects, is_content, is_for_somebody, is_surely_for_somebody, lacking, nearest,
-    offer, summary,
+    Rules, best_fitting, cards, corrects, is_content, is_for_somebody, is_surely_for_somebody, lacking,
+    nearest, offer, summary,
 };

@@ -110,7 +110,7 @@ impl Thinker {
         let asked = here.last().and_then(question);
         let mut elsewhere: Option<Vec<Task>> = None;
         loop {
-            let heard = self.heard(&text, &briefs, (&here, elsewhere.as_deref())).await;
+            let heard = Box::pin(self.heard(&text, &briefs, (&here, elsewhere.as_deref()))).await;
             let chat = Chat {
                 here: &here,
                 asked: asked.clone(),
@@ -147,7 +147,7 @@ impl Thinker {
         let engine = self.deps().understanding.get()?;
         // Other chats' newest come first.
         let tasks: Vec<&Task> = elsewhere.unwrap_or_default().iter().rev().chain(here).collect();
-        let hearing = heard::hear(engine, text, (agents, &tasks));
+        let hearing = Box::pin(heard::hear(engine, text, (agents, &tasks)));
         match tokio::time::timeout(HEARD_WITHIN, hearing).await {
             Ok(Ok(heard)) => Some(heard),
             Ok(Err(error)) => {

@@ -1,0 +1,90 @@
+//! Reads what a task was asked for, as data, once before each execution, so that executors never read a sentence.
+//!
+//! Each message of the user is read by itself, its data before its words (`nlu::extract`), and changes what the messages before
+//! it said. A task that then says too little is a change of the chat's newest completed one, where the agent recalls that.
+
+use domain::{Message, Role, Task, TaskState, Timestamp};
+use nlu::{Asked, Extraction, Takes, extract};
+use serde_json::Map;
+
+use crate::{ExecuteError, Executor, Outcome, Run, Taken, data};
+
+/// Reads what the task was asked for into the run; or what has to be asked first.
+pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Option<Outcome>, ExecuteError> {
+    let Some(takes) = executor.takes() else {
+        return Ok(None);
+    };
+    let is_enough = |read: &Extraction| !read.data.is_empty() && read.missing.is_empty();
+    let now = run.now();
+    let mut read = of_task(run.task(), takes, now);
+    let mut is_recalled = false;
+    // What is asked back is answered by itself.
+    if !is_enough(&read) && executor.recalls() > 0 && said(run.task()).count() == 1 {
+        let earlier = run.earlier(executor.recalls()).await?;
+        let mut answered = earlier
+            .iter()
+            .rev()
+            .filter(|task| task.status.state == TaskState::Completed)
+            .map(|task| of_task(task, takes, now));
+        if let Some(earlier) = answered.find(is_enough) {
+            let changes = std::mem::replace(&mut read.data, earlier.data);
+            read.data.extend(changes);
+            read.missing = owned(takes.schema().missing(&read.data));
+            is_recalled = true;
+        }
+    }
+    let question = question(takes, &read);
+    run.set_taken(Taken {
+        data: read.data,
+        is_recalled,
+        unsure: read.unsure,
+        unread: read.unread,
+    });
+    Ok(question)
+}
+
+/// What is missing, or what cannot be read, as a question with its schema.
+fn question(takes: &Takes, read: &Extraction) -> Option<Outcome> {
+    let schema = takes.schema();
+    let missing: Vec<&str> = read.missing.iter().map(String::as_str).collect();
+    if let Some(misfit) = schema.misfit_of_fields(&read.data) {
+        return Some(Outcome::InputRequired(format!(
+            "I cannot read your data: {misfit}"
+        )));
+    }
+    let first = missing.first()?;
+    let described = schema.described(first).unwrap_or(first);
+    Some(Outcome::Missing {
+        question: described.to_owned(),
+        schema: schema.of_fields(&missing),
+    })
+}
+
+/// What a task's user said in it, as data.
+fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> Extraction {
+    let mut all = Extraction::default();
+    for (at, message) in said(task).enumerate() {
+        let known = data::objects(message).fold(Map::new(), |mut all, fields| {
+            all.extend(fields.clone());
+            all
+        });
+        let asked = Asked {
+            known: &known,
+            is_answer: at > 0,
+            now,
+        };
+        let read = extract(&message.text_to_read(), takes, asked);
+        all.data.extend(read.data);
+        (all.unsure, all.unread) = (read.unsure, read.unread);
+    }
+    all.missing = owned(takes.schema().missing(&all.data));
+    all
+}
+
+fn said(task: &Task) -> impl Iterator<Item = &Message> {
+    task.history.iter().filter(|message| message.role == Role::User)
+}
+
+fn owned(names: Vec<&str>) -> Vec<String> {
+    names.into_iter().map(str::to_owned).collect()
+}

@@ -93,10 +93,22 @@ async fn who_has_no_orders_is_asked_for_a_number() {
     let task = world.ask(stranger, "1004", task["id"].as_str()).await;
     assert_eq!(text(&task), "There is no order 1004 of yours.");
     let task = world.ask(GOOD, "hello", None).await;
+    let parts = &task["status"]["message"]["parts"];
     assert_eq!(
-        task["status"]["message"]["parts"][0]["text"],
+        parts[0]["text"],
         "Which order do you mean? Tell me its number, such as 1001."
     );
+    // What a form is made of, for whoever shows one.
+    assert_eq!(parts[1]["mediaType"], agent::SCHEMA_MEDIA_TYPE);
+    assert_eq!(parts[1]["data"]["required"], json!(["orders"]));
+}
+
+#[tokio::test]
+async fn what_orders_are_not_found_by_is_named() {
+    let world = world().await;
+    let task = world.ask(GOOD, "my orders since 3 December 2024", None).await;
+    let unused = "I did not use “3 December 2024”: I find orders by their numbers alone.\n";
+    assert!(text(&task).starts_with(unused), "{task}");
 }
 
 #[tokio::test]

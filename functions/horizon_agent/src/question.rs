@@ -47,7 +47,7 @@ pub(crate) fn schema() -> Value {
                 "default": "all",
                 "description": "Orders of the caller: parcels, packages, deliveries, shipments, purchases",
             },
-            "page": {"type": "integer", "description": "Page, from 1"},
+            "page": {"type": "integer", "description": "Page, 1 to 500"},
         },
     })
 }
@@ -154,6 +154,11 @@ mod tests {
             ("What is the status of an order?", Question::Mine { page: 1 }),
             ("Which of them is on its way?", Question::Unclear),
             ("Wo bleibt Bestellung 1003?", numbers(&["1003"])),
+            (
+                "I ordered 3 lamps, where are my parcels?",
+                Question::Mine { page: 1 },
+            ),
+            ("my deliveries from 2025", Question::Mine { page: 1 }),
             ("hello", Question::Unclear),
             ("at 10am", Question::Unclear),
             ("", Question::Unclear),

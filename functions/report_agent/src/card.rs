@@ -11,7 +11,7 @@ const REPORT: &str = "report";
 /// How reports are asked for, with what they are about in braces.
 const EXAMPLES: [&str; 32] = [
     "Write a report about {electric cars}",
-    "Prepare a report on {tea}, please",
+    "Prepare a report on {tea}",
     "I need a report about {our sales} in six steps",
     "Draft a detailed write-up, an essay, a whitepaper or a background paper",
     "Research or investigate a subject thoroughly and write it down: two pages with headings and sources",
@@ -58,7 +58,8 @@ fn schema() -> Value {
 
 /// The same, as it is read from words.
 pub(crate) fn takes() -> Option<Takes> {
-    Takes::new(&schema(), &EXAMPLES)
+    let asked = [&EXAMPLES[..], &["a report on {tea}, please"]].concat();
+    Takes::new(&schema(), &asked)
 }
 
 /// The agent's card, with the URL it is called at.
@@ -147,6 +148,7 @@ mod tests {
             ),
             ("a report in two parts about C++", "C++", Some(2)),
             ("write a report on it", "it", None),
+            ("Write me something long about volcanoes", "volcanoes", None),
         ] {
             let read = read(text, false);
             assert_eq!(read.data.get("topic"), Some(&json!(topic)), "{text}");

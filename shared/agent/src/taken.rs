@@ -12,7 +12,7 @@ pub struct Taken {
     pub data: Map<String, Value>,
     /// It is the data of an earlier task of the chat, which this one only changes.
     pub is_recalled: bool,
-    /// What the newest message says that no field holds, as it was said: a value, or a clause that nobody does.
+    /// What was said that no field holds, as it was said: a value, or a clause that nobody does.
     pub unsure: Vec<String>,
     /// The words of the newest message that nothing took, in small letters.
     pub unread: Vec<String>,

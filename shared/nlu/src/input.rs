@@ -40,8 +40,9 @@ impl InputSchema {
 
     /// The same of some fields alone: what a form asks for.
     #[must_use]
-    pub fn of_fields(&self, names: &[&str]) -> Self {
-        let fields = self.fields().filter(|(name, _)| names.contains(&name.as_str()));
+    pub fn of_fields(&self, names: &[impl AsRef<str> + Serialize]) -> Self {
+        let is_named = |name: &str| names.iter().any(|known| known.as_ref() == name);
+        let fields = self.fields().filter(|(name, _)| is_named(name));
         let fields: Map<String, Value> = fields
             .map(|(name, field)| (name.clone(), field.clone()))
             .collect();
@@ -69,11 +70,10 @@ impl InputSchema {
 
     /// The fields that must be there and are not, in the order of the schema.
     #[must_use]
-    pub fn missing(&self, data: &Map<String, Value>) -> Vec<&str> {
-        let is_there = |name: &str| data.get(name).is_some_and(|value| !value.is_null());
-        names(self.0.get("required"))
-            .filter(|name| !is_there(name))
-            .collect()
+    pub fn missing(&self, data: &Map<String, Value>) -> Vec<String> {
+        let is_missing = |name: &&str| data.get(*name).is_none_or(Value::is_null);
+        let required = names(self.0.get("required"));
+        required.filter(is_missing).map(str::to_owned).collect()
     }
 
     /// What the first of the fields that are there has to be, and is not.

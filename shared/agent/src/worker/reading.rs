@@ -5,7 +5,7 @@
 
 use domain::{Message, Role, Task, TaskState, Timestamp};
 use nlu::{Asked, Extraction, Takes, extract};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use crate::{ExecuteError, Executor, Outcome, Run, Taken, data};
 
@@ -29,7 +29,7 @@ pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Optio
         if let Some(earlier) = answered.find(is_enough) {
             let changes = std::mem::replace(&mut read.data, earlier.data);
             read.data.extend(changes);
-            read.missing = owned(takes.schema().missing(&read.data));
+            read.missing = takes.schema().missing(&read.data);
             is_recalled = true;
         }
     }
@@ -46,17 +46,15 @@ pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Optio
 /// What is missing, or what cannot be read, as a question with its schema.
 fn question(takes: &Takes, read: &Extraction) -> Option<Outcome> {
     let schema = takes.schema();
-    let missing: Vec<&str> = read.missing.iter().map(String::as_str).collect();
     if let Some(misfit) = schema.misfit_of_fields(&read.data) {
         return Some(Outcome::InputRequired(format!(
             "I cannot read your data: {misfit}"
         )));
     }
-    let first = missing.first()?;
-    let described = schema.described(first).unwrap_or(first);
+    let first = read.missing.first()?;
     Some(Outcome::Missing {
-        question: described.to_owned(),
-        schema: schema.of_fields(&missing),
+        question: schema.described(first).unwrap_or(first).to_owned(),
+        schema: schema.of_fields(&read.missing),
     })
 }
 
@@ -64,10 +62,10 @@ fn question(takes: &Takes, read: &Extraction) -> Option<Outcome> {
 fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> Extraction {
     let mut all = Extraction::default();
     for (at, message) in said(task).enumerate() {
-        let known = data::objects(message).fold(Map::new(), |mut all, fields| {
-            all.extend(fields.clone());
-            all
-        });
+        let fields = data::objects(message).flatten();
+        let known: Map<String, Value> = fields
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         let asked = Asked {
             known: &known,
             is_answer: at > 0,
@@ -75,16 +73,13 @@ fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> Extraction {
         };
         let read = extract(&message.text_to_read(), takes, asked);
         all.data.extend(read.data);
-        (all.unsure, all.unread) = (read.unsure, read.unread);
+        all.unsure.extend(read.unsure);
+        all.unread = read.unread;
     }
-    all.missing = owned(takes.schema().missing(&all.data));
+    all.missing = takes.schema().missing(&all.data);
     all
 }
 
 fn said(task: &Task) -> impl Iterator<Item = &Message> {
     task.history.iter().filter(|message| message.role == Role::User)
-}
-
-fn owned(names: Vec<&str>) -> Vec<String> {
-    names.into_iter().map(str::to_owned).collect()
 }

@@ -18,7 +18,7 @@ pub(super) fn take(said: &mut Said<'_>, takes: &Takes, is_answer: bool) -> Optio
     let shown = open.iter().take(found.end).skip(found.start).zip(first..);
     let length = shown.take_while(|(open, at)| *open == at).count();
     let mut last = first + length;
-    while last > first && takes.ends(said.lower(last - 1)) {
+    while last > first && takes.ends.contains(said.lower(last - 1)) {
         last -= 1;
     }
     let value = said.with_marks(first..last).to_owned();
@@ -57,14 +57,22 @@ impl Left<'_> {
 
     /// "A report about whales"; "about whales".
     fn behind_lead(&self) -> Option<Range<usize>> {
-        let leads = |at: &usize| self.takes.is_preposition(self.word(*at));
-        let known = |at: &usize| self.takes.leads(self.word(at - 1), self.word(*at));
+        let leads = |at: &usize| self.takes.prepositions.contains(self.word(*at));
+        let known = |at: &usize| {
+            self.takes
+                .leads
+                .contains(&[at - 1, *at].map(|at| self.word(at).to_owned()))
+        };
         let (end, mut behind) = (self.words.len(), 1..self.words.len());
         let lead = behind
             .clone()
             .find(known)
             .or_else(|| behind.find(|at| leads(at) && self.asks(at - 1)))
-            .or_else(|| (0..end).take_while(|at| self.is_little(*at)).find(leads))?;
+            .or_else(|| {
+                (0..end)
+                    .take_while(|at| self.is_little(*at) || self.asks(*at))
+                    .find(leads)
+            })?;
         (lead + 1 < end).then_some(lead + 1..end)
     }
 
@@ -94,10 +102,10 @@ impl Left<'_> {
     }
 
     fn asks(&self, at: usize) -> bool {
-        self.takes.asks(self.word(at))
+        self.takes.asking.has(self.word(at))
     }
 
     fn is_little(&self, at: usize) -> bool {
-        is_function_word(self.word(at)) || self.takes.ends(self.word(at))
+        is_function_word(self.word(at)) || self.takes.ends.contains(self.word(at))
     }
 }

@@ -43,7 +43,10 @@ pub(super) fn take(said: &mut Said<'_>, noun: &Vocabulary, now: Timestamp) -> Op
 
 /// Whether the noun stands before it, a number sign, or an abbreviation behind the noun: "order 7", "#7", "order no. 7".
 fn is_named(said: &Said<'_>, at: usize, noun: &Vocabulary) -> bool {
-    let is_noun = |back: usize| at.checked_sub(back).is_some_and(|at| noun.has(said.lower(at)));
+    let is_noun = |back: usize| {
+        at.checked_sub(back)
+            .is_some_and(|at| noun.has_noun(said.lower(at)))
+    };
     let is_short = said.gap(at).starts_with('.') && at > 0 && said.lower(at - 1).len() <= 2;
     said.gap(at).contains('#') || is_noun(1) || is_short && is_noun(2)
 }

@@ -24,15 +24,21 @@ mod said;
 mod takes;
 mod vocabulary;
 
+use std::collections::HashSet;
+
 use domain::{Timestamp, to_read};
 use serde_json::{Map, Value};
 use words::{When, days, text};
 
 use said::Said;
-use takes::{Field, Slot};
+use takes::{Choice, Field, Slot};
+use vocabulary::Vocabulary;
 
 pub use takes::Takes;
 pub use vocabulary::is_function_word;
+
+/// Most values that are named as held by no field.
+const NAMED_MAX: usize = 16;
 
 /// What is known when something is said.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +70,7 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
     let mut said = Said::of(to_read(said));
     let mut data = asked.known.clone();
     let mut unsure = Vec::new();
-    for field in takes.fields() {
+    for field in &takes.fields {
         let known = data.get(&field.name).filter(|value| !value.is_null());
         let read = match (&field.slot, known) {
             (Slot::Ids, known) => {
@@ -81,20 +87,11 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
         };
         data.extend(read.map(|value| (field.name.clone(), value)));
     }
-    if takes
-        .fields()
-        .iter()
-        .all(|field| !matches!(field.slot, Slot::Text))
-    {
+    if takes.fields.iter().all(|field| !matches!(field.slot, Slot::Text)) {
         unsure.extend(values(&said));
     }
     Extraction {
-        missing: takes
-            .schema()
-            .missing(&data)
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
+        missing: takes.schema().missing(&data),
         unread: said.open().map(|at| said.lower(at).to_owned()).collect(),
         data,
         unsure,
@@ -102,22 +99,22 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
 }
 
 /// A list with what was said beside it, each once.
-fn together(known: Option<&Value>, said: Vec<String>) -> Value {
+fn together(known: Option<&Value>, mut said: Vec<String>) -> Value {
     let known = match known {
         Some(Value::Array(list)) => list.clone(),
         known => known.cloned().into_iter().collect(),
     };
-    let more: Vec<Value> = said
+    let told: HashSet<&str> = known.iter().filter_map(Value::as_str).collect();
+    said.retain(|id| !told.contains(id.as_str()));
+    known
         .into_iter()
-        .map(Value::from)
-        .filter(|id| !known.contains(id))
-        .collect();
-    known.into_iter().chain(more).collect()
+        .chain(said.into_iter().map(Value::from))
+        .collect()
 }
 
 /// A number beside the noun of its field: "page 2", "in six steps".
 fn count(said: &mut Said<'_>, field: &Field) -> Option<u32> {
-    let is_noun = |at: Option<usize>| at.is_some_and(|at| field.vocabulary.has(said.lower(at)));
+    let is_noun = |at: Option<usize>| at.is_some_and(|at| field.vocabulary.has_noun(said.lower(at)));
     let (at, number) = said
         .open()
         .filter_map(|at| Some((at, text::count(said.text_of(at))?)))
@@ -132,41 +129,43 @@ fn count(said: &mut Said<'_>, field: &Field) -> Option<u32> {
 }
 
 /// The first choice one of whose words is said; the usual one where the field is spoken of.
-fn choice(said: &mut Said<'_>, field: &Field, choices: &[takes::Choice]) -> Option<Value> {
-    let mut meant = choices.iter().filter_map(|choice| {
-        let at = said.open().find(|at| choice.vocabulary.has(said.lower(*at)))?;
-        Some((at, choice.value.clone()))
-    });
-    if let Some((at, value)) = meant.next() {
-        drop(meant);
-        said.take(at..at + 1);
-        return Some(value);
-    }
-    let is_spoken_of = said.open().any(|at| field.vocabulary.has(said.lower(at)));
-    field.usual.clone().filter(|_| is_spoken_of)
+fn choice(said: &mut Said<'_>, field: &Field, choices: &[Choice]) -> Option<Value> {
+    let said_of = |words: &Vocabulary| said.open().find(|at| words.has(said.lower(*at)));
+    let mut meant = choices
+        .iter()
+        .filter_map(|choice| Some((said_of(&choice.vocabulary)?, choice)));
+    let Some((at, choice)) = meant.next() else {
+        return said_of(&field.vocabulary).and(field.usual.clone());
+    };
+    drop(meant);
+    said.take(at..at + 1);
+    Some(choice.value.clone())
 }
 
 /// Days other than today, and numbers, that are left.
 fn values(said: &Said<'_>) -> Vec<String> {
-    let mut words = text::split(said.text(), domain::READ_MAX);
-    let shown = words.clone();
-    let days = days::take(&mut words, None);
-    let named = days.mentions.into_iter().filter(|(_, when)| *when != When::In(0));
-    let mut found: Vec<String> = Vec::new();
-    for (at, _) in named {
+    let shown = text::split(said.text(), domain::READ_MAX);
+    let mut words = shown.clone();
+    let mentions = days::take(&mut words, None).mentions.into_iter();
+    let run = |(at, _): (usize, When)| {
         let run = words.iter().zip(&shown).skip(at);
         let run = run.take_while(|(word, _)| word.kind == text::Kind::Gap);
         let run: Vec<&str> = run.map(|(_, shown)| shown.text.as_str()).collect();
-        found.push(run.join(" "));
-    }
-    let in_days: std::collections::HashSet<String> = found
-        .iter()
-        .flat_map(|day| day.split(|c: char| !c.is_alphanumeric()))
-        .map(str::to_owned)
+        run.join(" ")
+    };
+    let mut found: Vec<String> = mentions
+        .filter(|(_, when)| *when != When::In(0))
+        .map(run)
         .collect();
-    let numbers = said.open().map(|at| said.text_of(at));
-    let numbers = numbers.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    found.extend(numbers.filter(|word| !in_days.contains(*word)).map(str::to_owned));
+    let is_new = |word: &&str| {
+        let mut days = found
+            .iter()
+            .flat_map(|day| day.split(|c: char| !c.is_alphanumeric()));
+        word.starts_with(|c: char| c.is_ascii_digit()) && !days.any(|part| part == *word)
+    };
+    let numbers: Vec<&str> = said.open().map(|at| said.text_of(at)).filter(is_new).collect();
+    found.extend(numbers.into_iter().map(str::to_owned));
+    found.truncate(NAMED_MAX);
     found
 }
 

@@ -13,15 +13,16 @@ use crate::input::choices_of;
 #[derive(Debug, Clone)]
 pub struct Takes {
     schema: InputSchema,
-    fields: Vec<Field>,
+    /// The fields, in the order in which they are read.
+    pub(super) fields: Vec<Field>,
     /// The words of examples around their values.
-    asking: Vocabulary,
-    /// Pairs of words that stand before a value: "report about".
-    leads: HashSet<(String, String)>,
-    /// The second of such a pair.
-    prepositions: HashSet<String>,
-    /// Words that stand behind a value.
-    ends: HashSet<String>,
+    pub(super) asking: Vocabulary,
+    /// Two words that stand before a value: "report about".
+    pub(super) leads: HashSet<[String; 2]>,
+    /// The second of the two.
+    pub(super) prepositions: HashSet<String>,
+    /// Words that stand behind a value and are none of it.
+    pub(super) ends: HashSet<String>,
 }
 
 /// A field, and how its value is told.
@@ -63,12 +64,12 @@ impl Takes {
     #[must_use]
     pub fn new(schema: &Value, examples: &[&str]) -> Option<Self> {
         let schema = InputSchema::of(schema)?;
-        // Numbers and ids before what is left.
+        // What is left is read last.
         let mut fields: Vec<Field> = schema
             .fields()
             .map(|(name, field)| Field::of(name, field))
             .collect();
-        fields.sort_by_key(|field| field.slot.rank());
+        fields.sort_by_key(|field| field.rank());
         let mut takes = Self {
             schema,
             fields,
@@ -89,10 +90,6 @@ impl Takes {
         &self.schema
     }
 
-    pub(super) fn fields(&self) -> &[Field] {
-        &self.fields
-    }
-
     fn learn(&mut self, example: &str) {
         let (before, value) = example.split_once('{').unwrap_or((example, ""));
         let behind = value.split_once('}').map_or("", |(_, behind)| behind);
@@ -108,7 +105,7 @@ impl Takes {
         if let [.., noun, lead] = before.as_slice()
             && !value.is_empty()
         {
-            self.leads.insert((noun.clone(), lead.clone()));
+            self.leads.insert([noun.clone(), lead.clone()]);
             // "O" and its like are other words elsewhere.
             self.prepositions
                 .extend(Some(lead.clone()).filter(|lead| lead.len() > 1));
@@ -118,26 +115,6 @@ impl Takes {
             self.ends.insert(end.clone());
         }
     }
-
-    /// Whether a word, in small letters, is one that people ask by.
-    pub(super) fn asks(&self, lower: &str) -> bool {
-        self.asking.has(lower)
-    }
-
-    /// Whether a value stands behind these two words, as it does in an example.
-    pub(super) fn leads(&self, noun: &str, lead: &str) -> bool {
-        self.leads.contains(&(noun.to_owned(), lead.to_owned()))
-    }
-
-    /// Whether a value may stand behind a word.
-    pub(super) fn is_preposition(&self, lower: &str) -> bool {
-        self.prepositions.contains(lower)
-    }
-
-    /// Whether a word, in small letters, stands behind a value and is none of it.
-    pub(super) fn ends(&self, lower: &str) -> bool {
-        self.ends.contains(lower)
-    }
 }
 
 impl Field {
@@ -146,12 +123,7 @@ impl Field {
             .get("description")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let is = |keyword: &str, value: &str| field.get(keyword).is_some_and(|told| told == value);
-        let of_items = |keyword: &str, value: &str| {
-            field
-                .get("items")
-                .is_some_and(|items| items.get(keyword).is_some_and(|told| told == value))
-        };
+        let is = |path: &str, value: &str| field.pointer(path).is_some_and(|told| told == value);
         let choices: Vec<Choice> = choices_of(field)
             .filter_map(|(value, told)| {
                 let vocabulary = Vocabulary::of(value.as_str()?, told);
@@ -163,9 +135,9 @@ impl Field {
             .collect();
         let slot = match () {
             () if !choices.is_empty() => Slot::Choice(choices),
-            () if is("format", "id") || of_items("format", "id") => Slot::Ids,
-            () if is("type", "integer") => Slot::Count,
-            () if is("type", "string") && field.get("format").is_none() => Slot::Text,
+            () if is("/format", "id") || is("/items/format", "id") => Slot::Ids,
+            () if is("/type", "integer") => Slot::Count,
+            () if is("/type", "string") && field.get("format").is_none() => Slot::Text,
             () => Slot::Data,
         };
         Self {
@@ -175,16 +147,13 @@ impl Field {
             usual: field.get("default").cloned(),
         }
     }
-}
 
-impl Slot {
     fn rank(&self) -> u8 {
-        match self {
-            Self::Count => 0,
-            Self::Ids => 1,
-            Self::Choice(_) => 2,
-            Self::Data => 3,
-            Self::Text => 4,
+        match self.slot {
+            Slot::Count => 0,
+            Slot::Ids => 1,
+            Slot::Choice(_) | Slot::Data => 2,
+            Slot::Text => 3,
         }
     }
 }

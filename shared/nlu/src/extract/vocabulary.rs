@@ -23,6 +23,11 @@ impl Vocabulary {
         known
     }
 
+    /// Whether a word, in small letters, is one of them in its singular or plural.
+    pub(super) fn has_noun(&self, lower: &str) -> bool {
+        forms(lower).take(2).any(|form| self.0.contains(form))
+    }
+
     pub(super) fn extend<'w>(&mut self, words: impl IntoIterator<Item = &'w str>) {
         for word in words {
             let word = word.to_lowercase();

@@ -118,7 +118,7 @@ mod tests {
     fn read(text: &str, known: &Value) -> Question {
         let asked = Asked {
             known: known.as_object().unwrap(),
-            is_answer: false,
+            answers: None,
             now: Timestamp::parse("2026-11-21T09:00:00Z").unwrap(),
         };
         let takes = Takes::new(&schema(), &[]).unwrap();

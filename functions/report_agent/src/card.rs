@@ -108,7 +108,7 @@ mod tests {
         let now = Timestamp::from_millis(1_767_225_600_000);
         let asked = Asked {
             known: &known,
-            is_answer,
+            answers: is_answer.then_some("topic"),
             now,
         };
         extract(text, &takes().unwrap(), asked)

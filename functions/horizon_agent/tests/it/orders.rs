@@ -90,6 +90,10 @@ async fn who_has_no_orders_is_asked_for_a_number() {
     };
     let task = world.ask(stranger, "my orders", None).await;
     assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{task}");
+    // One digit is a count, but not where a number was asked for.
+    let one = world.ask(stranger, "7", task["id"].as_str()).await;
+    assert_eq!(text(&one), "There is no order 7 of yours.");
+    let task = world.ask(stranger, "my orders", None).await;
     let task = world.ask(stranger, "1004", task["id"].as_str()).await;
     assert_eq!(text(&task), "There is no order 1004 of yours.");
     let task = world.ask(GOOD, "hello", None).await;

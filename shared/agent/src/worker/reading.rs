@@ -3,11 +3,11 @@
 //! Each message of the user is read by itself, its data before its words (`nlu::extract`), and changes what the messages before
 //! it said. A task that then says too little is a change of the chat's newest completed one, where the agent recalls that.
 
-use domain::{Message, Role, Task, TaskState, Timestamp};
+use domain::{Message, Part, PartContent, Role, Task, TaskState, Timestamp};
 use nlu::{Asked, Extraction, Takes, extract};
 use serde_json::{Map, Value};
 
-use crate::{ExecuteError, Executor, Outcome, Run, Taken, data};
+use crate::{ExecuteError, Executor, Outcome, Run, SCHEMA_MEDIA_TYPE, Taken, data};
 
 /// Reads what the task was asked for into the run; or what has to be asked first.
 pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Option<Outcome>, ExecuteError> {
@@ -61,23 +61,35 @@ fn question(takes: &Takes, read: &Extraction) -> Option<Outcome> {
 /// What a task's user said in it, as data.
 fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> Extraction {
     let mut all = Extraction::default();
-    for (at, message) in said(task).enumerate() {
+    let mut answers = None;
+    for message in &task.history {
+        if message.role != Role::User {
+            answers = asked_for(message).or(answers);
+            continue;
+        }
         let fields = data::objects(message).flatten();
         let known: Map<String, Value> = fields
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        let asked = Asked {
-            known: &known,
-            is_answer: at > 0,
-            now,
-        };
+        let known = &known;
+        let asked = Asked { known, answers, now };
         let read = extract(&message.text_to_read(), takes, asked);
         all.data.extend(read.data);
         all.unsure.extend(read.unsure);
         all.unread = read.unread;
+        answers = None;
     }
     all.missing = takes.schema().missing(&all.data);
     all
+}
+
+/// The field that a question asks for first.
+fn asked_for(message: &Message) -> Option<&str> {
+    let is_schema = |part: &&Part| part.media_type.as_deref() == Some(SCHEMA_MEDIA_TYPE);
+    match &message.parts.iter().find(is_schema)?.content {
+        PartContent::Data(schema) => schema.pointer("/required/0")?.as_str(),
+        _ => None,
+    }
 }
 
 fn said(task: &Task) -> impl Iterator<Item = &Message> {

@@ -15,8 +15,13 @@ const DIGITS_MIN: usize = 3;
 /// A number this close to the year that it is now is a year, unless something calls it an id.
 const YEARS_NEAR: u32 = 10;
 
-/// Takes out the ids, each once; none where there are none.
-pub(super) fn take(said: &mut Said<'_>, noun: &Vocabulary, now: Timestamp) -> Option<Vec<String>> {
+/// Takes out the ids, each once; none where there are none. `is_value` where the text can be nothing but one.
+pub(super) fn take(
+    said: &mut Said<'_>,
+    noun: &Vocabulary,
+    is_value: bool,
+    now: Timestamp,
+) -> Option<Vec<String>> {
     let year = DateTime::from_timestamp_millis(now.millis())
         .unwrap_or_default()
         .year();
@@ -30,7 +35,7 @@ pub(super) fn take(said: &mut Said<'_>, noun: &Vocabulary, now: Timestamp) -> Op
             .unwrap_or(said.len());
         if said.is_open(at) {
             let token = said.slice(at..end).replace(['–', '—'], "-");
-            let ids = read(&token, is_named(said, at, noun), year);
+            let ids = read(&token, is_value || is_named(said, at, noun), year);
             if !ids.is_empty() {
                 said.take(at..end);
             }

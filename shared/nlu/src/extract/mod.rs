@@ -45,8 +45,8 @@ const NAMED_MAX: usize = 16;
 pub struct Asked<'a> {
     /// The data beside the words, which counts before them.
     pub known: &'a Map<String, Value>,
-    /// It answers a question of the agent's, so that it may be nothing but a value.
-    pub is_answer: bool,
+    /// The field that the agent has asked for, so that a value alone is its.
+    pub answers: Option<&'a str>,
     /// The time now.
     pub now: Timestamp,
 }
@@ -71,17 +71,19 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
     let mut data = asked.known.clone();
     let mut unsure = Vec::new();
     for field in &takes.fields {
+        let is_answer = asked.answers == Some(field.name.as_str());
+        let is_value = is_answer && said.len() == 1;
         let known = data.get(&field.name).filter(|value| !value.is_null());
         let read = match (&field.slot, known) {
             (Slot::Ids, known) => {
-                ids::take(&mut said, &field.vocabulary, asked.now).map(|ids| together(known, ids))
+                ids::take(&mut said, &field.vocabulary, is_value, asked.now).map(|ids| together(known, ids))
             }
             (_, Some(_)) => None,
-            (Slot::Count, None) => count(&mut said, field).map(Value::from),
+            (Slot::Count, None) => count(&mut said, field, is_value).map(Value::from),
             (Slot::Choice(choices), None) => choice(&mut said, field, choices),
             (Slot::Text, None) => {
                 unsure.extend(free::take_handed_on(&mut said));
-                free::take(&mut said, takes, asked.is_answer).map(Value::from)
+                free::take(&mut said, takes, is_answer).map(Value::from)
             }
             (Slot::Data, None) => None,
         };
@@ -113,13 +115,14 @@ fn together(known: Option<&Value>, mut said: Vec<String>) -> Value {
 }
 
 /// A number beside the noun of its field: "page 2", "in six steps".
-fn count(said: &mut Said<'_>, field: &Field) -> Option<u32> {
+fn count(said: &mut Said<'_>, field: &Field, is_value: bool) -> Option<u32> {
     let is_noun = |at: Option<usize>| at.is_some_and(|at| field.vocabulary.has_noun(said.lower(at)));
     let (at, number) = said
         .open()
         .filter_map(|at| Some((at, text::count(said.text_of(at))?)))
-        .find(|(at, _)| is_noun(at.checked_add(1)) || is_noun(at.checked_sub(1)))?;
+        .find(|(at, _)| is_value || is_noun(at.checked_add(1)) || is_noun(at.checked_sub(1)))?;
     match is_noun(at.checked_add(1)) {
+        _ if is_value => said.take(0..1),
         // With the preposition: "in six steps".
         true if at > 0 && is_function_word(said.lower(at - 1)) => said.take(at - 1..at + 2),
         true => said.take(at..at + 2),

@@ -8,7 +8,7 @@ fn read(schema: &Value, examples: &[&str], said: &str) -> Extraction {
     let known = Map::new();
     let asked = Asked {
         known: &known,
-        is_answer: false,
+        answers: None,
         now: Timestamp::parse("2026-11-21T09:00:00Z").unwrap(),
     };
     extract(said, &Takes::new(schema, examples).unwrap(), asked)
@@ -75,13 +75,26 @@ fn data_counts_before_words_which_continue_lists() {
     let known = json!({"shirts": 5, "tickets": ["1"], "starch": true});
     let asked = Asked {
         known: known.as_object().unwrap(),
-        is_answer: false,
+        answers: None,
         now: Timestamp::from_millis(0),
     };
     let takes = Takes::new(&laundry(), &[]).unwrap();
     let read = extract("two shirts, tickets 1 and 778", &takes, asked);
     let expect = json!({"shirts": 5, "tickets": ["1", "778"], "starch": true});
     assert_eq!(Value::Object(read.data), expect);
+}
+
+#[test]
+fn a_number_alone_answers_a_question() {
+    let takes = Takes::new(&laundry(), &[]).unwrap();
+    for is_answer in [true, false] {
+        let asked = Asked {
+            known: &Map::new(),
+            answers: is_answer.then_some("shirts"),
+            now: Timestamp::from_millis(0),
+        };
+        assert_eq!(extract("Six.", &takes, asked).missing.is_empty(), is_answer);
+    }
 }
 
 #[test]

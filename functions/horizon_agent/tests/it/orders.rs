@@ -108,6 +108,17 @@ async fn who_has_no_orders_is_asked_for_a_number() {
 }
 
 #[tokio::test]
+async fn what_says_too_little_is_about_the_orders_before() {
+    let world = world().await;
+    let first = world.ask(GOOD, "Where is my order 1001?", None).await;
+    let context = format!("@{}", first["contextId"].as_str().unwrap());
+    let next = world.ask(GOOD, "When will it be here?", Some(&context)).await;
+    assert!(text(&next).starts_with("Order 1001 is on its way"), "{next}");
+    let refund = world.ask(GOOD, "I want a refund", Some(&context)).await;
+    assert_eq!(refund["status"]["state"], "TASK_STATE_REJECTED", "{refund}");
+}
+
+#[tokio::test]
 async fn what_orders_are_not_found_by_is_named() {
     let world = world().await;
     let task = world.ask(GOOD, "my orders since 3 December 2024", None).await;

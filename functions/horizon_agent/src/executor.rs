@@ -16,7 +16,7 @@ const EARLIER_MAX: usize = 4;
 /// Answers questions about orders.
 pub struct HorizonExecutor {
     store: Store,
-    takes: Option<Takes>,
+    takes: Takes,
 }
 
 impl HorizonExecutor {
@@ -32,13 +32,8 @@ impl HorizonExecutor {
     /// Asks for an order's number.
     fn ask(&self, why: &str) -> Outcome {
         let question = format!("{why} Tell me its number, such as 1001.");
-        match &self.takes {
-            Some(takes) => Outcome::Missing {
-                question,
-                schema: takes.schema().of_fields(&["orders"]),
-            },
-            None => Outcome::InputRequired(question),
-        }
+        let schema = self.takes.schema().of_fields(&["orders"]);
+        Outcome::Missing { question, schema }
     }
 
     async fn numbered(&self, caller: &Caller, numbers: Vec<String>) -> Result<Found, ExecuteError> {
@@ -86,7 +81,7 @@ impl HorizonExecutor {
 #[async_trait]
 impl Executor for HorizonExecutor {
     fn takes(&self) -> Option<&Takes> {
-        self.takes.as_ref()
+        Some(&self.takes)
     }
 
     fn recalls(&self) -> usize {

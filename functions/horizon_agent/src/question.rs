@@ -121,7 +121,7 @@ mod tests {
             answers: None,
             now: Timestamp::parse("2026-11-21T09:00:00Z").unwrap(),
         };
-        let takes = Takes::new(&schema(), &[]).unwrap();
+        let takes = Takes::new(&schema(), &[]);
         Question::of(&extract(text, &takes, asked).data)
     }
 
@@ -178,7 +178,7 @@ mod tests {
             (json!({"order_id": 1001}), vec!["1001"]),
             (json!({"orders": "1001", "select": "latest"}), vec!["1001"]),
         ] {
-            let takes = Takes::new(&schema(), &[]).unwrap();
+            let takes = Takes::new(&schema(), &[]);
             let fields = data.as_object().unwrap();
             assert_eq!(takes.schema().misfit_of_fields(fields), None);
             let expected = Question::Numbers(expected.into_iter().map(str::to_owned).collect());

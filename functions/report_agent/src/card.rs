@@ -57,7 +57,7 @@ fn schema() -> Value {
 }
 
 /// The same, as it is read from words.
-pub(crate) fn takes() -> Option<Takes> {
+pub(crate) fn takes() -> Takes {
     let asked = [&EXAMPLES[..], &["a report on {tea}, please"]].concat();
     Takes::new(&schema(), &asked)
 }
@@ -111,7 +111,7 @@ mod tests {
             answers: is_answer.then_some("topic"),
             now,
         };
-        extract(text, &takes().unwrap(), asked)
+        extract(text, &takes(), asked)
     }
 
     /// Not one row may be read worse than it was by the agent's own reading.

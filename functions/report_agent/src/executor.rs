@@ -18,7 +18,7 @@ const BROUGHT_MAX: usize = 20;
 /// Writes reports, slowly.
 pub struct ReportExecutor {
     step: Duration,
-    takes: Option<Takes>,
+    takes: Takes,
 }
 
 impl ReportExecutor {
@@ -45,7 +45,7 @@ struct Reached {
 #[async_trait]
 impl Executor for ReportExecutor {
     fn takes(&self) -> Option<&Takes> {
-        self.takes.as_ref()
+        Some(&self.takes)
     }
 
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {

@@ -33,7 +33,7 @@ pub struct Run {
     /// What the executor keeps from one round to the next.
     kept: Option<Box<dyn Any + Send + Sync>>,
     /// What was asked for, as data.
-    taken: Taken,
+    pub(crate) taken: Taken,
 }
 
 /// While it is there the execution is not stopped for a cancel, nor, for a little, at the end of its time.
@@ -155,10 +155,6 @@ impl Run {
     #[must_use]
     pub fn taken(&self) -> &Taken {
         &self.taken
-    }
-
-    pub(crate) fn set_taken(&mut self, taken: Taken) {
-        self.taken = taken;
     }
 
     /// The other tasks of the same owner and context, newest last, at most the newest `most`.

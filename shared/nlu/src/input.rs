@@ -22,7 +22,7 @@ const NAME_MAX: usize = 64;
 const FORMATS: [&str; 2] = ["date", "id"];
 
 /// What a skill takes as data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct InputSchema(Value);
 

@@ -34,12 +34,12 @@ pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Optio
         }
     }
     let question = question(takes, &read);
-    run.set_taken(Taken {
+    run.taken = Taken {
         data: read.data,
         is_recalled,
         unsure: read.unsure,
         unread: read.unread,
-    });
+    };
     Ok(question)
 }
 

@@ -10,7 +10,7 @@ use crate::InputSchema;
 use crate::input::choices_of;
 
 /// A schema, and how people ask for what it describes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Takes {
     schema: InputSchema,
     /// The fields, in the order in which they are read.
@@ -59,29 +59,23 @@ pub(super) struct Choice {
 }
 
 impl Takes {
-    /// Reads a schema, and examples of what people say; in an example, a value of the text field may stand in braces. `None` where
-    /// the schema is no object's, or too large.
+    /// Reads a schema, and examples of what people say; in an example, a value of the text field may stand in braces. A schema that
+    /// is no object's, or too large, has no fields.
     #[must_use]
-    pub fn new(schema: &Value, examples: &[&str]) -> Option<Self> {
-        let schema = InputSchema::of(schema)?;
-        // What is left is read last.
-        let mut fields: Vec<Field> = schema
-            .fields()
-            .map(|(name, field)| Field::of(name, field))
-            .collect();
-        fields.sort_by_key(|field| field.rank());
+    pub fn new(schema: &Value, examples: &[&str]) -> Self {
+        let schema = InputSchema::of(schema).unwrap_or_default();
+        let fields = schema.fields().map(|(name, field)| Field::of(name, field));
         let mut takes = Self {
+            fields: fields.collect(),
             schema,
-            fields,
-            asking: Vocabulary::default(),
-            leads: HashSet::new(),
-            prepositions: HashSet::new(),
-            ends: HashSet::new(),
+            ..Self::default()
         };
+        // What is left is read last.
+        takes.fields.sort_by_key(Field::rank);
         for example in examples {
             takes.learn(example);
         }
-        Some(takes)
+        takes
     }
 
     /// The schema.

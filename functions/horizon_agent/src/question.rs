@@ -153,6 +153,8 @@ mod tests {
             // Was asked about; whoever speaks of orders is now shown their own.
             ("What is the status of an order?", Question::Mine { page: 1 }),
             ("Which of them is on its way?", Question::Unclear),
+            ("order nr 7", numbers(&["7"])),
+            ("my orders in 7 days", Question::Mine { page: 1 }),
             ("Wo bleibt Bestellung 1003?", numbers(&["1003"])),
             (
                 "I ordered 3 lamps, where are my parcels?",

@@ -58,7 +58,11 @@ fn schema() -> Value {
 
 /// The same, as it is read from words.
 pub(crate) fn takes() -> Takes {
-    let asked = [&EXAMPLES[..], &["a report on {tea}, please"]].concat();
+    let asked = [
+        &EXAMPLES[..],
+        &["a report on {tea}, please", "über {Tee} bitte", "om {te}, tack"],
+    ]
+    .concat();
     Takes::new(&schema(), &asked)
 }
 
@@ -148,6 +152,8 @@ mod tests {
             ),
             ("a report in two parts about C++", "C++", Some(2)),
             ("write a report on it", "it", None),
+            ("a report on remote work, ten steps", "remote work", Some(10)),
+            ("Skriv en rapport om älgar, tack", "älgar", None),
             ("Write me something long about volcanoes", "volcanoes", None),
         ] {
             let read = read(text, false);

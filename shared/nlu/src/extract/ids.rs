@@ -46,13 +46,16 @@ pub(super) fn take(
     (!found.is_empty()).then_some(found)
 }
 
-/// Whether the noun stands before it, a number sign, or an abbreviation behind the noun: "order 7", "#7", "order no. 7".
+/// Whether the noun stands before it, a number sign, or an abbreviation behind the noun: "order 7", "#7", "order no. 7", "order nr 7".
+/// An abbreviation has a full stop, or nothing to speak it by.
 fn is_named(said: &Said<'_>, at: usize, noun: &Vocabulary) -> bool {
     let is_noun = |back: usize| {
         at.checked_sub(back)
             .is_some_and(|at| noun.has_noun(said.lower(at)))
     };
-    let is_short = said.gap(at).starts_with('.') && at > 0 && said.lower(at - 1).len() <= 2;
+    let before = at.checked_sub(1).map_or("", |before| said.lower(before));
+    let is_cut = said.gap(at).starts_with('.') || !before.contains(['a', 'e', 'i', 'o', 'u', 'y']);
+    let is_short = before.len() <= 2 && is_cut;
     said.gap(at).contains('#') || is_noun(1) || is_short && is_noun(2)
 }
 

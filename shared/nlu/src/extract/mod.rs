@@ -124,7 +124,9 @@ fn count(said: &mut Said<'_>, field: &Field, is_value: bool) -> Option<u32> {
     match is_noun(at.checked_add(1)) {
         _ if is_value => said.take(0..1),
         // With the preposition: "in six steps".
-        true if at > 0 && is_function_word(said.lower(at - 1)) => said.take(at - 1..at + 2),
+        true if at > 0 && said.gap(at) == " " && is_function_word(said.lower(at - 1)) => {
+            said.take(at - 1..at + 2)
+        }
         true => said.take(at..at + 2),
         false => said.take(at - 1..at + 1),
     }

@@ -30,7 +30,7 @@ const KNOWN: &[(&str, &str)] = &[(
     "beside agents for stays and for calendars, a place and a day alone do not say what is wanted",
 )];
 
-/// Plays all of them; some by `CONVERSATION=part-of-a-name`, those that have judged by `TABLES=fourth,fifth`. `TRANSCRIPT=1`
+/// Plays all of them; some by `CONVERSATION=part-of-a-name`, some tables by `TABLES=seen`. `TRANSCRIPT=1`
 /// prints what was said.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_newcomers_typed_and_what_people_say_every_day() {

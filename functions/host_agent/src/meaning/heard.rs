@@ -187,7 +187,8 @@ impl Scene {
     /// What speaks for an act beside its words; nothing can where it could be about nothing.
     fn prior(self, act: Act) -> Option<f32> {
         match act {
-            Act::Cancel => self.runs.then_some(0.0),
+            // Who ends what is over already is told so.
+            Act::Cancel => Some(if self.runs { 0.0 } else { -OVER }),
             Act::Retry => (self.failed || self.worked).then_some(if self.failed { 0.0 } else { -OVER }),
             Act::Status => self
                 .worked
@@ -464,9 +465,19 @@ mod tests {
     #[test]
     fn an_act_that_nothing_here_can_be_meant_by_is_none() {
         let stop = clause("stop", &[(Act::Cancel, 1.0), (Act::Request, -0.2)], 0.0, &[]);
-        let heard = heard(stop, &[]);
-        assert_eq!(heard.deed(AT_WORK).act, Act::Cancel);
-        assert_eq!(heard.deed(Scene::default()).act, Act::Request);
+        assert_eq!(heard(stop, &[]).deed(AT_WORK).act, Act::Cancel);
+        let yes = clause("fine by me", &[(Act::Approve, 1.0), (Act::Talk, -0.2)], 0.0, &[]);
+        let agrees = heard(yes, &[]);
+        assert_eq!(
+            agrees
+                .deed(Scene {
+                    waits: true,
+                    ..AT_WORK
+                })
+                .act,
+            Act::Approve
+        );
+        assert_eq!(agrees.deed(AT_WORK).act, Act::Talk);
     }
 
     #[test]

@@ -10,13 +10,16 @@ mod cards;
 pub mod e5;
 mod embed;
 mod engine;
+mod kept;
+mod learnt;
 mod probe;
 mod sentences;
 mod slot;
 mod space;
 
 pub use cards::CardReader;
-pub use embed::{Embed, EmbedError, Vector};
-pub use engine::{Engine, NoStore, Reading, VectorStore};
+pub use embed::{Embed, EmbedError, Vector, WIDTH_MAX};
+pub use engine::{Engine, Reading};
+pub use kept::{NoStore, VectorStore};
 pub use sentences::Act;
 pub use slot::Slot;

@@ -36,14 +36,14 @@ pub use budget::{Budget, BudgetError, Reservation, Unlimited};
 pub use domain::{clean, clean_lines};
 pub use hosted::{
     AwsSettings, Bedrock, Chain, ChainLimits, Dialogue, Fault, Link, ModelList, ModelListError, ModelParts,
-    OpenAi, Provider,
+    OpenAi, Provider, SentenceModel, SentenceSetting,
 };
 pub use input::InputSchema;
 pub use model::{
     Answer, Draft, Model, ModelError, NoDraft, Opaque, PlannedTask, Prompt, Step, Today, Tool, ToolCall,
     ToolOutcome, ToolResult, Turn, Why,
 };
-pub use models::offline;
+pub use models::{offline, with_sentences};
 pub use rules::{
     Rules, best_fitting, corrects, is_content, is_for_somebody, is_surely_for_somebody, lacking, nearest,
     offer, summary,

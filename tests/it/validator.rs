@@ -146,6 +146,7 @@ impl World {
             store: self.store.clone(),
             wake: self.door.clone(),
             outbound: self.outbound(),
+            understanding: nlu::Slot::default(),
             model: llm::offline(nlu::Slot::default()),
             clock: self.clock.clone(),
             entropy: Arc::new(SystemEntropy),

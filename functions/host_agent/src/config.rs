@@ -238,7 +238,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
     };
     // Side by side: whoever waits for the first answer waits for the slowest of them, not for their sum.
     // In boxes: the whole of it is what every caller's future holds.
-    let (key, sealer, providers, model) = tokio::try_join!(
+    let (key, sealer, providers, (model, understanding)) = tokio::try_join!(
         in_a_box(ground.signing_key(&config.session_key)),
         in_a_box(ground.sealer(&config.sealing_keys)),
         in_a_box(ground.providers(config.providers.as_deref())),
@@ -268,6 +268,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         store: ground.store,
         wake: ground.wake,
         outbound: ground.outbound,
+        understanding,
         model,
         clock: ground.clock,
         entropy: ground.entropy,

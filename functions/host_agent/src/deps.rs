@@ -38,6 +38,8 @@ pub(crate) struct Deps {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) patience: Patience,
+    /// The engine of sentences, once it is there.
+    pub(crate) understanding: nlu::Slot,
     /// Which plans wait for their user's word.
     pub(crate) approval: PlanApproval,
     /// The types that this process has noted as private.

@@ -89,6 +89,8 @@ pub struct Parts {
     pub wake: Arc<dyn WakeDoor>,
     /// The way out.
     pub outbound: Outbound,
+    /// The engine that understands what people say, where it is or comes; words decide without it.
+    pub understanding: nlu::Slot,
     /// What decides.
     pub model: Arc<dyn Model>,
     /// The time.
@@ -149,6 +151,7 @@ pub fn host(parts: Parts) -> Result<State, InvalidId> {
         entropy: Arc::clone(&parts.entropy),
         patience: parts.patience,
         approval: parts.approval,
+        understanding: parts.understanding,
         noted: Mutex::default(),
     });
     let mut card = card::card(&parts.tenant, &parts.url, parts.sign_in.as_ref());

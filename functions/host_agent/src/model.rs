@@ -9,6 +9,7 @@ use edge::vectors::StoredVectors;
 use edge::{Error, Ground};
 use futures_util::future::try_join_all;
 use llm::{Model, ModelList, ModelParts, SentenceSetting};
+use nlu::Slot;
 use url::Url;
 
 use crate::budget::DailyBudget;
@@ -42,8 +43,13 @@ pub(crate) struct Wanted {
     pub(crate) bedrock: BedrockPlace,
 }
 
-/// The model of these settings; without any it understands by what the ground has. Nothing is asked yet but the secrets of its keys.
-pub(crate) async fn made(ground: &Ground, tenant: &Tenant, wanted: Wanted) -> Result<Arc<dyn Model>, Error> {
+/// The model of these settings, and the engine of sentences beside it: without settings, that of the ground. Nothing is asked yet but
+/// the secrets of its keys.
+pub(crate) async fn made(
+    ground: &Ground,
+    tenant: &Tenant,
+    wanted: Wanted,
+) -> Result<(Arc<dyn Model>, Slot), Error> {
     let Wanted {
         models,
         sentences,
@@ -73,16 +79,20 @@ pub(crate) async fn made(ground: &Ground, tenant: &Tenant, wanted: Wanted) -> Re
         }),
         keys,
     };
-    Ok(match (models, sentences) {
-        (Some((models, _)), _) => models.build(&parts)?,
-        (None, Some(sentences)) => {
+    let engine = match sentences.filter(|_| models.is_none()) {
+        Some(sentences) => {
             let kept = StoredVectors {
                 store: ground.store.clone(),
                 tenant: tenant.clone(),
                 clock: Arc::clone(&ground.clock),
             };
-            llm::with_sentences(Arc::new(sentences.build(&parts)?), Arc::new(kept))
+            Slot::hosted(Arc::new(sentences.build(&parts)?), Arc::new(kept))
         }
-        (None, None) => llm::offline(ground.understanding.clone()),
-    })
+        None => ground.understanding.clone(),
+    };
+    let model = match models {
+        Some((models, _)) => models.build(&parts)?,
+        None => llm::offline(engine.clone()),
+    };
+    Ok((model, engine))
 }

@@ -43,8 +43,8 @@ pub use model::{
     Answer, Draft, Model, ModelError, NoDraft, Opaque, PlannedTask, Prompt, Step, Today, Tool, ToolCall,
     ToolOutcome, ToolResult, Turn, Why,
 };
-pub use models::{offline, with_sentences};
+pub use models::offline;
 pub use rules::{
-    Rules, best_fitting, corrects, is_content, is_for_somebody, is_surely_for_somebody, lacking, nearest,
-    offer, summary,
+    Rules, best_fitting, cards, corrects, is_content, is_for_somebody, is_surely_for_somebody, lacking,
+    nearest, offer, summary,
 };

@@ -11,12 +11,14 @@ use crate::cards::CardReader;
 use crate::embed::{Embed, EmbedError, Vector, WIDTH_MAX};
 use crate::kept::{self, VectorStore};
 use crate::learnt::Learnt;
-use crate::sentences::{Act, FILE, Sentence, sentences};
+use crate::sentences::{Act, FILE, Sentence, Talk, sentences};
 
 /// Most cards that are kept ready; more begin anew.
 const CARDS_MAX: usize = 2_000;
 /// Texts that are given to the model of sentences at once, and whose vectors are kept together.
 const AT_ONCE: usize = 64;
+/// Most texts that were read lately and whose vectors are kept, two kilobytes each; more begin anew.
+const LATELY_MAX: usize = 512;
 /// Most texts of a card that are read.
 const CARD_TEXTS_MAX: usize = 64;
 
@@ -25,6 +27,8 @@ const CARD_TEXTS_MAX: usize = 64;
 pub struct Reading {
     /// What speaks for each act, about -1 to 1, in the order of [`Act::ALL`].
     pub acts: Vec<f32>,
+    /// What speaks for each kind of talk, in the order of [`Talk::ALL`]; it says something of a talk alone.
+    pub talk: Vec<f32>,
     /// What speaks for a deed that destroys something or gives it away, about -1 to 1.
     pub destroys: f32,
     /// What speaks for its waiting for something that nobody knows yet, about -1 to 1.
@@ -45,16 +49,27 @@ impl Reading {
         }
     }
 
+    /// What speaks for an act.
+    #[must_use]
+    pub fn of(&self, act: Act) -> f32 {
+        let at = Act::ALL.iter().position(|known| *known == act);
+        at.and_then(|at| self.acts.get(at))
+            .copied()
+            .unwrap_or(f32::NEG_INFINITY)
+    }
+
+    /// The kind of talk that most speaks for.
+    #[must_use]
+    pub fn talk(&self) -> Talk {
+        let all = self.talk.iter().copied().zip(Talk::ALL);
+        let best = all.max_by(|one, other| one.0.total_cmp(&other.0));
+        best.map_or(Talk::Chatter, |(_, talk)| talk)
+    }
+
     /// How much more speaks for a request than for a mere change or answer.
     #[must_use]
     pub fn asks(&self) -> f32 {
-        let of = |wanted: Act| {
-            let at = Act::ALL.iter().position(|act| *act == wanted);
-            at.and_then(|at| self.acts.get(at))
-                .copied()
-                .unwrap_or(f32::NEG_INFINITY)
-        };
-        of(Act::Request) - of(Act::FollowUp).max(of(Act::Answer))
+        self.of(Act::Request) - self.of(Act::FollowUp).max(self.of(Act::Answer))
     }
 
     /// The agents by how well it fits them, the best first.
@@ -74,6 +89,7 @@ pub struct Engine {
     /// What anybody may say, which new cards are measured against; read when the first of them comes.
     background: Mutex<Option<Arc<[Vector]>>>,
     cards: Mutex<HashMap<Vec<String>, Arc<CardReader>>>,
+    lately: Mutex<HashMap<String, Vector>>,
 }
 
 impl Engine {
@@ -99,6 +115,7 @@ impl Engine {
             learnt,
             background: Mutex::new(background),
             cards: Mutex::default(),
+            lately: Mutex::default(),
         })
     }
 
@@ -154,18 +171,55 @@ impl Engine {
     /// [`EmbedError`] where a text has no vector.
     pub async fn read(&self, texts: &[&str], cards: &[Arc<CardReader>]) -> Result<Vec<Reading>, EmbedError> {
         let texts: Vec<&str> = texts.iter().map(|text| to_read(text)).collect();
-        let vectors = self.vectors(&texts).await?;
+        let vectors = self.lately(&texts).await?;
         let reading = |vector: &Vector| {
             let said = self.learnt.space.direction(vector);
             let second = |of: Vec<f32>| of.get(1).copied().unwrap_or_default();
             Reading {
                 acts: self.learnt.acts.of(said.numbers()),
+                talk: self.learnt.talk.of(said.numbers()),
                 destroys: second(self.learnt.destroys.of(said.numbers())),
                 conditional: second(self.learnt.conditional.of(said.numbers())),
                 fits: cards.iter().map(|card| card.fit(&said)).collect(),
             }
         };
         Ok(vectors.iter().map(reading).collect())
+    }
+
+    /// What somebody said in a chat, ready to be held against what is said later. Nobody's words are kept anywhere but in this
+    /// process.
+    ///
+    /// # Errors
+    /// [`EmbedError`] where it has no vectors.
+    pub async fn said(&self, texts: &[&str]) -> Result<CardReader, EmbedError> {
+        let texts: Vec<&str> = texts.iter().map(|text| to_read(text)).collect();
+        let vectors = self.lately(&texts).await?;
+        let directions = vectors.iter().map(|vector| self.learnt.space.direction(vector));
+        Ok(CardReader::new(directions.collect(), &self.background().await?))
+    }
+
+    /// The vectors of texts, of which some were read a moment ago: who routes a message reads it after who asked what it does, and
+    /// what a chat is about is asked with each of its messages.
+    async fn lately(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        let known = |text: &&str| locked(&self.lately).get(*text).cloned();
+        let mut found: Vec<Option<Vector>> = texts.iter().map(known).collect();
+        let missing = texts.iter().zip(&found).filter(|(_, found)| found.is_none());
+        let missing: Vec<&str> = missing.map(|(text, _)| *text).collect();
+        if !missing.is_empty() {
+            let made = self.vectors(&missing).await?;
+            let mut lately = locked(&self.lately);
+            if lately.len() + made.len() > LATELY_MAX {
+                lately.clear();
+            }
+            let fresh = missing.iter().map(|text| (*text).to_owned());
+            lately.extend(fresh.zip(made.iter().cloned()));
+            drop(lately);
+            let empty = found.iter_mut().filter(|found| found.is_none());
+            for (place, vector) in empty.zip(made) {
+                *place = Some(vector);
+            }
+        }
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Vectors that can be held against what was learnt.
@@ -351,7 +405,7 @@ mod tests {
         let said = first.read(&["rain in Bergen?"], &[card]).await.unwrap();
         let again = first.card(&CARD).await.unwrap();
         assert_eq!(said, first.read(&["rain in Bergen?"], &[again]).await.unwrap());
-        assert_eq!(taken(&model), ["rain in Bergen?"; 2]);
+        assert_eq!(taken(&model), ["rain in Bergen?"]);
 
         // Another process reads the same, and asks for nothing but the message.
         let second = engine(&model, &shelf).await.unwrap();

@@ -4,17 +4,18 @@
 use crate::embed::Vector;
 use crate::kept;
 use crate::probe::Probe;
-use crate::sentences::{Act, Sentence, languages};
+use crate::sentences::{Act, Sentence, Talk, languages};
 use crate::space::Space;
 
 /// Rows of weights of all probes.
-const ROWS: usize = Act::ALL.len() + 2 + 2;
+const ROWS: usize = Act::ALL.len() + Talk::ALL.len() + 2 + 2;
 
 /// What was learnt.
 #[derive(Debug)]
 pub(crate) struct Learnt {
     pub(crate) space: Space,
     pub(crate) acts: Probe,
+    pub(crate) talk: Probe,
     pub(crate) destroys: Probe,
     pub(crate) conditional: Probe,
 }
@@ -33,8 +34,10 @@ impl Learnt {
             Probe::fit(&examples, classes)
         };
         let act = |sentence: &Sentence| Act::ALL.iter().position(|act| *act == sentence.act);
+        let talk = |sentence: &Sentence| Talk::ALL.iter().position(|talk| Some(*talk) == sentence.talk);
         Self {
             acts: fit(&act, Act::ALL.len()),
+            talk: fit(&talk, Talk::ALL.len()),
             destroys: fit(&|sentence| sentence.destroys.map(usize::from), 2),
             conditional: fit(&|sentence| sentence.is_conditional.map(usize::from), 2),
             space,
@@ -43,7 +46,7 @@ impl Learnt {
 
     /// The same as bytes: the means of the space, then the rows of the probes.
     pub(crate) fn kept(&self) -> Vec<u8> {
-        let probes = [&self.acts, &self.destroys, &self.conditional];
+        let probes = [&self.acts, &self.talk, &self.destroys, &self.conditional];
         let rows = probes
             .into_iter()
             .flat_map(|probe| &probe.rows)
@@ -68,6 +71,7 @@ impl Learnt {
         };
         Some(Self {
             acts: probe(Act::ALL.len()),
+            talk: probe(Talk::ALL.len()),
             destroys: probe(2),
             conditional: probe(2),
             space: Space::around(means.next()?, means.collect()),

@@ -6,6 +6,7 @@
 //! it. There is no IO here: bytes of weights and kept vectors are handed in.
 
 mod cards;
+mod clauses;
 #[cfg(feature = "e5")]
 pub mod e5;
 mod embed;
@@ -18,8 +19,9 @@ mod slot;
 mod space;
 
 pub use cards::CardReader;
+pub use clauses::clauses;
 pub use embed::{Embed, EmbedError, Vector, WIDTH_MAX};
 pub use engine::{Engine, Reading};
 pub use kept::{NoStore, VectorStore};
-pub use sentences::Act;
+pub use sentences::{Act, Talk};
 pub use slot::Slot;

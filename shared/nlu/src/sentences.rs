@@ -47,12 +47,43 @@ impl Act {
     ];
 }
 
+/// What is said by a sentence that asks for nothing of any agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Talk {
+    /// A greeting.
+    Hello,
+    /// Thanks and praise.
+    Thanks,
+    /// A parting.
+    Bye,
+    /// What can be done here?
+    Help,
+    /// Who speaks here?
+    About,
+    /// Anything else.
+    Chatter,
+}
+
+impl Talk {
+    /// Every kind, in the order of the classifier's outputs.
+    pub const ALL: [Self; 6] = [
+        Self::Hello,
+        Self::Thanks,
+        Self::Bye,
+        Self::Help,
+        Self::About,
+        Self::Chatter,
+    ];
+}
+
 /// A sentence with what is known of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sentence {
     pub(crate) text: &'static str,
     pub(crate) language: &'static str,
     pub(crate) act: Act,
+    /// Which talk it is, where it asks for nothing.
+    pub(crate) talk: Option<Talk>,
     /// Whether it is about a deed: true where that destroys or gives away, false where it reads or makes.
     pub(crate) destroys: Option<bool>,
     /// Whether it waits for something that nobody knows yet.
@@ -79,7 +110,7 @@ pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
             "approve" => (Act::Approve, None, None),
             "decline" => (Act::Decline, None, None),
             "done" => (Act::Done, None, None),
-            "talk" => (Act::Talk, None, None),
+            "hello" | "thanks" | "bye" | "help" | "about" | "talk" => (Act::Talk, None, None),
             "followup" => (Act::FollowUp, Some(false), Some(false)),
             "answer" => (Act::Answer, Some(false), Some(false)),
             // That nobody here does it is for the cards to say, and so it is a request like others.
@@ -89,16 +120,27 @@ pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
             "request" | "read" | "make" | "plain" => (Act::Request, Some(false), Some(false)),
             _ => return None,
         };
+        let talk = match label {
+            "hello" => Some(Talk::Hello),
+            "thanks" => Some(Talk::Thanks),
+            "bye" => Some(Talk::Bye),
+            "help" => Some(Talk::Help),
+            "about" => Some(Talk::About),
+            "talk" => Some(Talk::Chatter),
+            _ => None,
+        };
         Some(Sentence {
             text,
             language,
             act,
+            talk,
             destroys,
             is_conditional,
-            is_background: matches!(
-                label,
-                "request" | "read" | "make" | "nobody" | "destroy" | "plain" | "talk"
-            ),
+            is_background: talk.is_some()
+                || matches!(
+                    label,
+                    "request" | "read" | "make" | "nobody" | "destroy" | "plain"
+                ),
         })
     })
 }

@@ -135,6 +135,10 @@ fn sum(requests: &Requests) -> u64 {
     requests.values().sum()
 }
 
+fn puts(requests: &Requests) -> u64 {
+    requests.get("PutItem").copied().unwrap_or_default()
+}
+
 /// An answer that takes this long, its words spread over it.
 fn taking(dialect: Dialect, seconds: u64) -> Reply {
     let mut pieces = Vec::new();
@@ -174,11 +178,13 @@ async fn a_model_costs_two_requests_a_call_and_what_is_asked_for_while_it_speaks
             "{dialect:?}: {with_model:?}, by the rules {by_rules:?}"
         );
         let named = quick.least(("named", wanted), a2a::DRAFTS).await;
+        // A draft is a put of its own, and nothing else of a walk is one; a busy machine's races are no drafts.
         assert_eq!(
-            sum(&named),
-            sum(&with_model),
+            puts(&named),
+            puts(&with_model),
             "what is quick needs no draft: {named:?}"
         );
+        assert!(sum(&named) <= wanted + RACES, "{named:?}");
         quick.local.system.stop().await;
 
         let seconds = 2;
@@ -191,7 +197,6 @@ async fn a_model_costs_two_requests_a_call_and_what_is_asked_for_while_it_speaks
         let slow = Counted::start(Some(models(dialect, &server, false, 1_000_000))).await;
         let most = sum(&with_model) + RACES + seconds + seconds / 2 + 1;
         let quiet = slow.least(("quiet", most), "").await;
-        let puts = |requests: &Requests| requests.get("PutItem").copied().unwrap_or_default();
         assert_eq!(
             puts(&quiet),
             puts(&with_model),

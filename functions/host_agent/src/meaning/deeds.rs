@@ -18,7 +18,7 @@ impl<'a> Chat<'a> {
                 || (ended(task) && !task.jobs.is_empty())
         };
         let open: Vec<&Task> = self.here.iter().filter(fits).collect();
-        if target.words.is_empty() && target.id.is_none() {
+        if target.is_bare() {
             return match open.as_slice() {
                 // "Never mind. Will it snow?": there was nothing to mind.
                 [] if let Some(rest) = rest.as_ref().filter(|_| wish::begins_with_dismissal(text)) => {
@@ -139,7 +139,7 @@ impl<'a> Chat<'a> {
                 && which::is_meant(target, task)
         };
         let here: Vec<&Task> = self.here.iter().filter(fits).collect();
-        let bare = target.words.is_empty() && target.id.is_none();
+        let bare = target.is_bare();
         if target.all && bare {
             let open: Vec<&Task> = here.iter().copied().filter(|task| is_open(task)).collect();
             let newest = here.last().copied().filter(|task| !is_open(task));
@@ -186,6 +186,12 @@ impl<'a> Chat<'a> {
             .iter()
             .filter(|task| which::can_be_retried(task) && which::is_meant(target, task))
             .collect();
+        if self.heard.is_some()
+            && again.len() > 1
+            && again.iter().all(|task| task.status.state == TaskState::Failed)
+        {
+            return Meaning::Which(Deed::Retry, again, None);
+        }
         let done: Vec<String> = self.here.iter().filter_map(which::retry_of).collect();
         let newest = again
             .into_iter()
@@ -193,7 +199,7 @@ impl<'a> Chat<'a> {
             .find(|task| !done.contains(&task.id.to_string()));
         // What is tried once more already, or never ended: how that is doing.
         let under_way: Vec<&Task> = self.here.iter().filter(|task| is_open(task)).collect();
-        if newest.is_none() && target.words.is_empty() && !under_way.is_empty() {
+        if newest.is_none() && target.is_bare() && !under_way.is_empty() {
             return Meaning::Status(under_way);
         }
         let Some(elsewhere) = self.elsewhere.or(newest.is_some().then_some(&[])) else {

@@ -16,6 +16,7 @@
 pub(crate) mod choices;
 mod deeds;
 mod filler;
+pub(crate) mod heard;
 mod lists;
 pub(crate) mod plan_words;
 #[cfg(test)]
@@ -25,10 +26,12 @@ mod wish;
 
 use consent::TypedCode;
 use domain::{Job, Message, Task, TaskId, TaskState, Timestamp, to_read};
+use nlu::Act;
 use serde::{Deserialize, Serialize};
 
 use crate::rules::plans::{self, Asks};
 use crate::rules::transcript;
+use heard::Heard;
 use plan_words::PlanAnswer;
 pub(crate) use which::{day, is_open, name, names};
 pub(crate) use wish::{Names, Talk, lower};
@@ -66,6 +69,17 @@ pub(crate) enum Deed {
     Retry,
 }
 
+impl Deed {
+    /// It, done to this task.
+    fn done_to(self, task: &Task) -> Meaning<'_> {
+        match self {
+            Self::Cancel => Meaning::Cancel(vec![task], None),
+            Self::Decline => Meaning::Decline(task),
+            Self::Retry => Meaning::Retry(task),
+        }
+    }
+}
+
 /// What a message means.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Meaning<'a> {
@@ -91,6 +105,8 @@ pub(crate) enum Meaning<'a> {
     WhichWord(Vec<&'a Task>),
     /// How these are doing.
     Status(Vec<&'a Task>),
+    /// The same; then what else is wanted.
+    StatusAnd(Vec<&'a Task>, String),
     /// What waits for the user, and what runs.
     Open(Vec<&'a Task>),
     /// The same, where this chat has nothing of it: the user's other chats.
@@ -123,7 +139,7 @@ impl Meaning<'_> {
             Self::Which(..) => "which",
             Self::Agreeing(_) => "agreeing",
             Self::WhichWord(_) => "which-word",
-            Self::Status(_) => "status",
+            Self::Status(_) | Self::StatusAnd(..) => "status",
             Self::Open(_) | Self::OpenElsewhere(_) => "open",
             Self::Retry(_) => "retry",
             Self::Nothing(..) => "nothing",
@@ -188,6 +204,8 @@ pub(crate) struct Chat<'a> {
     pub(crate) elsewhere: Option<&'a [Task]>,
     /// Names of agents.
     pub(crate) names: &'a Names,
+    /// The message as the engine of sentences hears it, where there is one; its words decide otherwise.
+    pub(crate) heard: Option<&'a Heard>,
     /// When the message came. What it ended already, in an execution that broke off, still is what it means.
     pub(crate) since: Timestamp,
 }
@@ -195,6 +213,138 @@ pub(crate) struct Chat<'a> {
 impl<'a> Chat<'a> {
     /// What this text means here.
     pub(crate) fn meaning(&self, text: &str) -> Meaning<'a> {
+        match self.heard {
+            Some(heard) => self.heard_as(heard, text),
+            None => self.meaning_by_words(text),
+        }
+    }
+
+    /// What it means as it is heard.
+    fn heard_as(&self, heard: &Heard, text: &str) -> Meaning<'a> {
+        let scene = self.scene();
+        let deed = heard.deed(scene);
+        let closed = Wish::closed(text);
+        let is_asking = matches!(deed.act, Act::Request | Act::FollowUp | Act::Answer);
+        let wish = match (&closed, deed.act) {
+            (Some(closed), _) => closed.clone(),
+            (None, Act::Cancel) if deed.rest.is_none() => Wish::Cancel(Target::default(), None),
+            _ => Wish::Words(text.trim().to_owned()),
+        };
+        if let (Wish::Words(words), Some(_)) = (&wish, &closed) {
+            let read = to_read(text);
+            return Meaning::Request {
+                text: words.clone(),
+                free: self.free(read, read),
+            };
+        }
+        if let Some(answered) = self.answered(&wish, text).or_else(|| self.likened(&deed)) {
+            return answered;
+        }
+        if let Some(answered) = self.plan_answered(&wish, text) {
+            return answered;
+        }
+        match wish {
+            Wish::Code => return Meaning::Code(self.codes().collect()),
+            Wish::Yes => return self.yes(),
+            Wish::No => return self.no(text),
+            Wish::Done => return self.done(text),
+            _ => {}
+        }
+        if let Some(task) = self.picking(text) {
+            return Meaning::Answer(task);
+        }
+        let target = Target {
+            id: wish::task_id(text),
+            like: (!deed.of.is_empty()).then(|| deed.of.clone()),
+            jobs: deed.jobs.clone(),
+            all: wish::lower(&deed.text)
+                .iter()
+                .any(|word| lists::ALL.contains(&word.as_str())),
+            ..Target::default()
+        };
+        let rest = deed.rest.clone();
+        let meant = match deed.act {
+            Act::Cancel => self.cancel(&deed.text, &target, rest.clone()),
+            Act::Retry => self.retry(&deed.text, &target),
+            Act::Status => self.status(&deed.text, &target),
+            Act::Approve => self.agreeing(),
+            Act::Decline => self.no(&deed.text),
+            Act::Done => self.done(&deed.text),
+            Act::Talk => Meaning::Talk(deed.talk.into()),
+            Act::Answer
+                if rest.is_none() && self.questions().nth(1).is_some() && self.last_asked().is_none() =>
+            {
+                Meaning::WhichWord(self.questions().map(|(task, _)| task).collect())
+            }
+            Act::Answer | Act::FollowUp | Act::Request => match (self.only_asked(), &rest) {
+                (Some((task, _)), None) if deed.act == Act::Answer && !heard.fits_another(task) => {
+                    Meaning::Answer(task)
+                }
+                (Some((task, _)), Some(rest)) if deed.act == Act::Answer => {
+                    return Meaning::AnswerAnd(task, deed.text, rest.clone());
+                }
+                _ => self.request(text, text),
+            },
+        };
+        let is_undone = |of: &Vec<&Task>| !deed.is_sure && !of.is_empty();
+        match (meant, rest) {
+            // What cannot be undone is not done on a doubt.
+            (Meaning::Cancel(of, rest), _) if is_undone(&of) => Meaning::Which(Deed::Cancel, of, rest),
+            (Meaning::Decline(task), None) if !deed.is_sure => {
+                Meaning::Which(Deed::Decline, vec![task], None)
+            }
+            // What else is asked is not lost behind what is done first.
+            (Meaning::Decline(task), Some(rest)) => Meaning::Which(Deed::Decline, vec![task], Some(rest)),
+            (Meaning::Retry(task), Some(rest)) => Meaning::Which(Deed::Retry, vec![task], Some(rest)),
+            (Meaning::Answer(task), Some(rest)) => Meaning::AnswerAnd(task, deed.text, rest),
+            (Meaning::Status(of), Some(rest)) => Meaning::StatusAnd(of, rest),
+            (Meaning::Nothing(_, None) | Meaning::Talk(_), Some(_)) if !is_asking => self.request(text, text),
+            (meant, _) => meant,
+        }
+    }
+
+    /// The one of several tasks that the host asked about which a message is like.
+    fn likened(&self, deed: &heard::Deed) -> Option<Meaning<'a>> {
+        let Question { to, of } = self.asked.as_ref().filter(|asked| asked.of.len() > 1)?;
+        let mut meant = deed.of.iter().filter(|id| of.contains(id));
+        let only = meant.next().filter(|_| meant.next().is_none())?;
+        let mut all = self.here.iter().chain(self.elsewhere.unwrap_or_default());
+        let task = all.find(|task| task.id == *only)?;
+        Some(to.done_to(task))
+    }
+
+    /// The user means to agree in words of their own, which authorises nothing.
+    fn agreeing(&self) -> Meaning<'a> {
+        let asked = self
+            .last_asked()
+            .filter(|(task, _)| transcript::unconsented(task).is_none());
+        let consents: Vec<&Task> = self.consents().collect();
+        match (asked, consents.is_empty()) {
+            (Some((task, _)), _) => Meaning::Answer(task),
+            (None, false) => Meaning::Agreeing(consents),
+            (None, true) => {
+                let chosen = |task: &&Task| transcript::choosing(task).is_some();
+                let waits: Vec<&Task> = self.plans().chain(self.here.iter().filter(chosen)).collect();
+                match waits.is_empty() {
+                    true => Meaning::Talk(Talk::Chatter),
+                    false => Meaning::WhichWord(waits),
+                }
+            }
+        }
+    }
+
+    /// The newest task for which its user has consented.
+    fn consented(&self) -> Option<&'a Task> {
+        let granted = |job: &Job| {
+            job.protection
+                .as_ref()
+                .is_some_and(|protection| protection.granted_at.is_some())
+        };
+        self.here.iter().rfind(|task| task.jobs.iter().any(granted))
+    }
+
+    /// What its words mean, where no engine hears them.
+    fn meaning_by_words(&self, text: &str) -> Meaning<'a> {
         let wish = Wish::of(text, self.names);
         if let (Wish::Words(words), true) = (&wish, wish::is_long(text)) {
             let read = to_read(text);
@@ -351,10 +501,15 @@ impl<'a> Chat<'a> {
         })
     }
 
+    /// The one question that waits.
+    fn only_asked(&self) -> Option<(&'a Task, &'a str)> {
+        let mut questions = self.questions();
+        questions.next().filter(|_| questions.next().is_none())
+    }
+
     /// The one question that waits, where it is the last thing that was said here.
     fn last_asked(&self) -> Option<(&'a Task, &'a str)> {
-        let mut questions = self.questions();
-        let only = questions.next().filter(|_| questions.next().is_none())?;
+        let only = self.only_asked()?;
         let later = |task: &&Task| task.id != only.0.id && task.created_at > only.0.status.at;
         (!self.here.iter().any(|task| later(&task))).then_some(only)
     }
@@ -388,11 +543,7 @@ impl<'a> Chat<'a> {
         if of.len() > 1 && *to != Deed::Retry && of.iter().any(ended) {
             return None;
         }
-        let deed = |task: &'a Task| match to {
-            Deed::Cancel => Meaning::Cancel(vec![task], None),
-            Deed::Decline => Meaning::Decline(task),
-            Deed::Retry => Meaning::Retry(task),
-        };
+        let deed = |task: &'a Task| to.done_to(task);
         match (wish, of.as_slice()) {
             (_, []) => None,
             (Wish::Yes, [only]) => Some(deed(only)),
@@ -401,6 +552,13 @@ impl<'a> Chat<'a> {
             // "No, leave it."
             (Wish::Cancel(_, None), _) if wish::is_dismissal(text) => {
                 Some(Meaning::Nothing(Nothing::ToDecline, None))
+            }
+            (Wish::Words(_) | Wish::Cancel(..), several)
+                if several.len() > 1
+                    && *to == Deed::Cancel
+                    && wish::is_made_of(&wish::lower(text), lists::ALL) =>
+            {
+                Some(Meaning::Cancel(several.to_vec(), None))
             }
             (Wish::Words(_), several) if several.len() > 1 => {
                 let listed: Vec<String> = several.iter().map(|task| which::told(task)).collect();
@@ -417,7 +575,11 @@ impl<'a> Chat<'a> {
         let consents: Vec<&Task> = self.consents().collect();
         match (self.waiting().as_slice(), consents.as_slice()) {
             ([only], _) | (_, [only]) => Meaning::Answer(only),
-            ([], []) => Meaning::Talk(Talk::Chatter),
+            ([], []) => match self.consented() {
+                // It has gone on by itself since.
+                Some(task) => Meaning::Status(vec![task]),
+                None => Meaning::Talk(Talk::Chatter),
+            },
             (_, []) => self.request(text, text),
             _ => Meaning::WhichWord(consents),
         }

@@ -280,6 +280,7 @@ mod tests {
         let here = [guarded(&[1]), other];
         let names = Names::default();
         let chat = |here| Chat {
+            heard: None,
             here,
             asked: None,
             elsewhere: Some(&[]),
@@ -347,6 +348,7 @@ mod tests {
         let here = [waiting];
         let names = Names::default();
         let chat = Chat {
+            heard: None,
             here: &here,
             asked: None,
             elsewhere: Some(&[]),

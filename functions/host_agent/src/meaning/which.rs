@@ -45,6 +45,9 @@ pub(super) fn is_meant(target: &Target, task: &Task) -> bool {
     if let Some(id) = target.id {
         return task.id == id;
     }
+    if let Some(like) = &target.like {
+        return like.contains(&task.id);
+    }
     are_all_in(&target.words, &told(task))
 }
 
@@ -60,10 +63,14 @@ fn are_all_in(words: &[String], told: &str) -> bool {
 
 /// The jobs of a task that the words mean, where others go on: those of them that are not over.
 pub(super) fn part(target: &Target, task: &Task) -> Option<Vec<u32>> {
-    let is_meant = |job: &&Job| are_all_in(&target.words, &told_of(job));
+    let is_like = |job: &&Job| target.jobs.contains(&(task.id, job.number));
+    let is_meant = |job: &&Job| match target.like {
+        Some(_) => is_like(job),
+        None => are_all_in(&target.words, &told_of(job)),
+    };
     let jobs = || task.jobs.iter().filter(|job| !task.is_replaced(job));
     let goes_on = |job: &&Job| !job.is_settled();
-    let whole = task.plan.is_some() || target.id.is_some() || target.words.is_empty();
+    let whole = task.plan.is_some() || target.id.is_some() || target.is_bare();
     let parted = jobs().any(|job| is_meant(&job)) && jobs().any(|job| goes_on(&job) && !is_meant(&job));
     (parted && !whole).then(|| {
         jobs()

@@ -326,6 +326,12 @@ pub(crate) fn agree_there(tasks: &[&Task]) -> String {
 
 /// That a yes could be meant for several tasks, and how it is said to one.
 pub(crate) fn which_waits(tasks: &[&Task], now: Timestamp) -> String {
+    if let [only] = tasks {
+        return format!(
+            "{} waits for your word: say “yes” to have it done, or “no”.",
+            meaning::name(only)
+        );
+    }
     format!(
         "Which one do you mean? Several wait for your word:\n{}\nSay it in a reply to the card of the one you mean.",
         meaning::names(tasks, now)

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::{ExecuteError, Outcome, Run};
 use consent::{Redeemed, TypedCode};
@@ -9,6 +10,7 @@ use domain::{AgentType, Message, MessageId, Part, Task, TaskId, TaskState, Times
 use llm::{AgentBrief, Agents, Answer, Step, Tool, ToolCall};
 use store::PageRequest;
 
+use crate::meaning::heard::{self, Heard};
 use crate::meaning::{self, Chat, Deed, Free, Meaning, Names, Nothing, Question, Talk};
 use crate::rules::note::Note;
 use crate::rules::reminder;
@@ -22,6 +24,8 @@ use crate::thinking::thought::Thought;
 
 /// How far back the user's other chats are looked through.
 const ELSEWHERE_MAX: u32 = 30;
+/// How long an engine of sentences in this process is waited for.
+const HEARD_WITHIN: Duration = Duration::from_secs(3);
 /// The key in a message's metadata under which a chat finds the task that the answer comes from.
 const GOES_ON_IN: &str = "goesOnIn";
 /// The key in a message's metadata under which the host finds what it asked itself.
@@ -106,11 +110,13 @@ impl Thinker {
         let asked = here.last().and_then(question);
         let mut elsewhere: Option<Vec<Task>> = None;
         loop {
+            let heard = self.heard(&text, &briefs, (&here, elsewhere.as_deref())).await;
             let chat = Chat {
                 here: &here,
                 asked: asked.clone(),
                 elsewhere: elsewhere.as_deref(),
                 names: &names,
+                heard: heard.as_ref(),
                 since: run.task().created_at,
             };
             let meant = chat.meaning(&text);
@@ -129,6 +135,32 @@ impl Thinker {
             .first()
             .is_some_and(|said| TypedCode::of(said).is_some());
         transcript::named_agent(task).filter(|_| !is_code && !self.has_one_agent())
+    }
+
+    /// The message as the engine hears it. Nobody waits for it longer than a moment: its words decide then.
+    async fn heard(
+        &self,
+        text: &str,
+        agents: &Agents,
+        (here, elsewhere): (&[Task], Option<&[Task]>),
+    ) -> Option<Heard> {
+        let understanding = &self.deps().understanding;
+        let engine = understanding.ready().await?;
+        // Other chats' newest come first.
+        let tasks: Vec<&Task> = elsewhere.unwrap_or_default().iter().rev().chain(here).collect();
+        let hearing = heard::hear(engine, text, (agents, &tasks));
+        let within = understanding.patience().unwrap_or(HEARD_WITHIN);
+        match tokio::time::timeout(within, hearing).await {
+            Ok(Ok(heard)) => Some(heard),
+            Ok(Err(error)) => {
+                understanding.failed(&error);
+                None
+            }
+            Err(_) => {
+                tracing::warn!("a message is read by its words alone: the engine takes too long");
+                None
+            }
+        }
     }
 
     async fn elsewhere(&self, task: &Task) -> Result<Vec<Task>, ExecuteError> {
@@ -205,6 +237,10 @@ impl Thinker {
                 let told = own_tasks::status_of(deps, &tasks, (&asked, now)).await?;
                 say(run, told)
             }
+            Meaning::StatusAnd(tasks, rest) => {
+                let told = own_tasks::status_of(deps, &tasks, ("", now)).await?;
+                Box::pin(self.then(run, here, (told, Some(rest), None))).await
+            }
             Meaning::Open(tasks) => say(run, wording::open(&tasks)),
             Meaning::OpenElsewhere(tasks) if !tasks.is_empty() => {
                 let listed = wording::open(&tasks);
@@ -256,6 +292,7 @@ impl Thinker {
             asked: None,
             elsewhere: Some(&[]),
             names: &names,
+            heard: None,
             since: run.task().created_at,
         };
         let lead = format!("Your answer went to {}.", meaning::name(task));
@@ -588,6 +625,7 @@ fn answered<'a>(
         asked: None,
         elsewhere: Some(&[]),
         names,
+        heard: None,
         since,
     };
     match chat.meaning(rest) {
@@ -613,6 +651,7 @@ fn tried_again<'a>(task: &Task, here: &'a [Task], text: &str) -> Option<&'a Task
         asked: here.last().and_then(question),
         elsewhere: Some(&[]),
         names: &names,
+        heard: None,
         since: task.created_at,
     };
     let Meaning::Retry(again) = chat.meaning(text) else {

@@ -215,6 +215,7 @@ pub(crate) async fn world_with(change: impl Fn(&mut Parts, &MockServer)) -> Worl
             store: store.clone(),
             wake: door.clone(),
             outbound: outbound.clone(),
+            understanding: nlu::Slot::default(),
             model: llm::offline(nlu::Slot::default()),
             clock: clock.clone(),
             entropy: entropy.clone(),

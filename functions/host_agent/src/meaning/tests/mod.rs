@@ -2,6 +2,7 @@
 
 mod answering;
 mod canceling;
+mod hearing;
 mod news;
 mod talk;
 

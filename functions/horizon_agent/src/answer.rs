@@ -19,6 +19,8 @@ pub(crate) struct Found {
     pub(crate) next_page: Option<u32>,
     /// What was wanted and cannot be done.
     pub(crate) cannot: Option<&'static str>,
+    /// What was said that orders are not found by.
+    pub(crate) unused: Vec<String>,
 }
 
 /// What cannot be done, and what can.
@@ -40,6 +42,13 @@ impl Found {
 
     fn text(&self, now: Timestamp) -> String {
         let mut lines: Vec<String> = self.cannot.map(cannot).into_iter().collect();
+        if !self.unused.is_empty() {
+            let unused: Vec<String> = self.unused.iter().map(|said| format!("“{said}”")).collect();
+            let unused = listed(&unused, "and");
+            lines.push(format!(
+                "I did not use {unused}: I find orders by their numbers alone."
+            ));
+        }
         lines.extend(self.orders.iter().map(|order| sentence(order, now)));
         lines.extend(match self.unknown.as_slice() {
             [] => None,

@@ -1,8 +1,13 @@
 //! What the agent publishes of itself.
 
-use a2a::card::{Bearer, Card, OAuth, Skill};
+use a2a::card::{Bearer, Card, OAuth, Skill, inputs};
 use domain::Tenant;
 use url::Url;
+
+use crate::question;
+
+/// The skill's id.
+const ORDER_STATUS: &str = "order-status";
 
 /// What a token must allow.
 pub(crate) const SCOPES: [(&str, &str); 2] = [
@@ -10,11 +15,8 @@ pub(crate) const SCOPES: [(&str, &str); 2] = [
     ("orders:read", "See your orders"),
 ];
 
-/// What customers ask for that this agent does not do; its card says it (`not:cancel`), so that nobody is asked for
-/// consent in vain.
-pub(crate) const CANNOT: [&str; 6] = ["cancel", "refund", "return", "change", "buy", "speed up"];
-
-/// The same, and how customers ask for it otherwise and in other languages.
+/// What customers ask for that this agent does not do, and how they ask for it otherwise and in other languages: so that nobody
+/// is asked for consent in vain.
 const DENIED: [&str; 15] = [
     "cancel,storniere,stornieren,annule,annuler,avbestille",
     "cancel,avbestill,avbeställ,annulla,cancelar,キャンセル",
@@ -56,7 +58,7 @@ pub(crate) fn card(url: Url, tenant: &Tenant, issuer: &Url) -> Card {
         documentation_url: None,
         provider: None,
         skills: vec![Skill {
-            id: "order-status".into(),
+            id: ORDER_STATUS.into(),
             name: "Order status".into(),
             description:
                 "Looks up orders by their number, your latest order, or all of yours: status, items, \
@@ -114,7 +116,7 @@ pub(crate) fn card(url: Url, tenant: &Tenant, issuer: &Url) -> Card {
         streaming: true,
         push_notifications: true,
         extended: false,
-        extensions: Vec::new(),
+        extensions: vec![inputs([(ORDER_STATUS, question::schema())])],
         secured: Some(Bearer {
             description: Some(
                 "An access token of a user of the tenant, with this agent's URL as its audience.".into(),

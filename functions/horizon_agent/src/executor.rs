@@ -2,7 +2,8 @@
 
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{Caller, Role, Task, TaskState};
+use domain::Caller;
+use nlu::Takes;
 use store::{Order, PageRequest, Store};
 use words::listed;
 
@@ -15,13 +16,24 @@ const EARLIER_MAX: usize = 4;
 /// Answers questions about orders.
 pub struct HorizonExecutor {
     store: Store,
+    takes: Takes,
 }
 
 impl HorizonExecutor {
     /// An executor over the orders of this store.
     #[must_use]
     pub fn new(store: Store) -> Self {
-        Self { store }
+        Self {
+            store,
+            takes: Takes::new(&question::schema(), &[]),
+        }
+    }
+
+    /// Asks for an order's number.
+    fn ask(&self, why: &str) -> Outcome {
+        let question = format!("{why} Tell me its number, such as 1001.");
+        let schema = self.takes.schema().of_fields(&["orders"]);
+        Outcome::Missing { question, schema }
     }
 
     async fn numbered(&self, caller: &Caller, numbers: Vec<String>) -> Result<Found, ExecuteError> {
@@ -68,12 +80,21 @@ impl HorizonExecutor {
 
 #[async_trait]
 impl Executor for HorizonExecutor {
+    fn takes(&self) -> Option<&Takes> {
+        Some(&self.takes)
+    }
+
+    fn recalls(&self) -> usize {
+        EARLIER_MAX
+    }
+
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let caller = run.caller();
-        let history = &run.task().history;
-        let (question, cannot) = (Question::of(history), question::cannot(history));
-        let question = match question {
-            Question::Unclear if cannot.is_none() => asked_before(run).await?,
+        let taken = run.taken();
+        let (cannot, unused) = (question::cannot(taken), taken.unsure.clone());
+        let question = match Question::of(&taken.data) {
+            // "I want a refund" is not about the orders before.
+            _ if taken.is_recalled && cannot.is_some() => Question::Unclear,
             question => question,
         };
         if let Some(doing) = doing(&question) {
@@ -83,11 +104,11 @@ impl Executor for HorizonExecutor {
             Question::Numbers(numbers) => self.numbered(&caller, numbers).await?,
             Question::Unclear => match cannot {
                 Some(cannot) => return Ok(Outcome::Rejected(answer::cannot(cannot))),
-                None => return Ok(ask("Which order do you mean?")),
+                None => return Ok(self.ask("Which order do you mean?")),
             },
             Question::Mine { page } => match self.own(&caller, (page, MAX_ORDERS)).await? {
                 found if found.orders.is_empty() && page > 1 => {
-                    return Ok(ask(&format!("You have no page {page} of orders.")));
+                    return Ok(self.ask(&format!("You have no page {page} of orders.")));
                 }
                 found => found,
             },
@@ -97,35 +118,14 @@ impl Executor for HorizonExecutor {
             },
         };
         if found.is_empty() {
-            return Ok(ask("I find no order under your name."));
+            return Ok(self.ask("I find no order under your name."));
         }
-        found.cannot = cannot;
+        (found.cannot, found.unused) = (cannot, unused);
         Ok(Outcome::Completed {
             artifacts: vec![found.artifact(run.now())],
             say: None,
         })
     }
-}
-
-/// What was asked of last in the same context: "which of them is on its way?" is about those orders. What is asked back is
-/// answered by itself.
-async fn asked_before(run: &Run) -> Result<Question, ExecuteError> {
-    let users = |task: &Task| task.history.iter().filter(|said| said.role == Role::User).count();
-    if users(run.task()) > 1 {
-        return Ok(Question::Unclear);
-    }
-    let earlier = run.earlier(EARLIER_MAX).await?;
-    let answered = earlier
-        .iter()
-        .rev()
-        .filter(|task| task.status.state == TaskState::Completed);
-    let mut questions = answered.map(|task| Question::of(&task.history));
-    let known = questions.find(|question| *question != Question::Unclear);
-    Ok(known.unwrap_or(Question::Unclear))
-}
-
-fn ask(why: &str) -> Outcome {
-    Outcome::InputRequired(format!("{why} Tell me its number, such as 1001."))
 }
 
 /// An order that is somebody else's does not exist, nor does one that is nobody's yet.

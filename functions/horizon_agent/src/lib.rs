@@ -1,10 +1,10 @@
 //! The Horizon agent: how far a tenant's orders are. Secured, one deployment for each tenant.
 //!
 //! A call needs an access token of the tenant's own issuer, for this agent, with the scopes of its card. `question`
-//! reads which orders are meant, `answer` says how far they are. An order that belongs to somebody else does not
+//! says what it takes as data and which orders that means, `answer` says how far they are. An order that belongs to somebody else does not
 //! exist, nor does one that belongs to nobody.
 //!
-//! Not here: changing orders; other languages than English.
+//! Not here: changing orders.
 
 mod answer;
 mod card;

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{Artifact, EventKind, Message, Part, PartContent, Role, TaskState, Timestamp};
+use domain::{Artifact, EventKind, Message, Part, PartContent, TaskState, Timestamp};
+use nlu::Takes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::card;
 use crate::plan::Plan;
 
 /// Most results of other agents that a report is made of.
@@ -15,8 +17,19 @@ const BROUGHT_MAX: usize = 20;
 
 /// Writes reports, slowly.
 pub struct ReportExecutor {
-    /// How long a step takes.
-    pub step: Duration,
+    step: Duration,
+    takes: Takes,
+}
+
+impl ReportExecutor {
+    /// An executor whose steps take this long.
+    #[must_use]
+    pub fn new(step: Duration) -> Self {
+        Self {
+            step,
+            takes: card::takes(),
+        }
+    }
 }
 
 /// How far a report is.
@@ -31,16 +44,14 @@ struct Reached {
 
 #[async_trait]
 impl Executor for ReportExecutor {
+    fn takes(&self) -> Option<&Takes> {
+        Some(&self.takes)
+    }
+
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let users = run.task().history.iter().filter(|said| said.role == Role::User);
-        let said: Vec<String> = users.map(Message::text_to_read).collect();
-        let plans = said.iter().enumerate().rev();
-        let Some(plan) = plans.into_iter().find_map(|(at, text)| Plan::read(text, at > 0)) else {
-            return Ok(Outcome::InputRequired(
-                "What should the report be about?".to_owned(),
-            ));
-        };
-        let plan = plan.with(run.task().history.first().map(brought).unwrap_or_default());
+        let taken = run.taken();
+        let brought = run.task().history.first().map(brought).unwrap_or_default();
+        let plan = Plan::of(&taken.typed()?, taken.unsure.first(), brought);
         let now = run.now();
         let step = match run.checkpoint::<Reached>() {
             None => 0,

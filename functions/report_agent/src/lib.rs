@@ -42,6 +42,6 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
 /// Never, as long as [`AGENT`] is an agent's name.
 pub fn agent(parts: AgentParts, step: Duration) -> Result<Arc<Agent>, InvalidId> {
     let card = card::card(parts.url.clone());
-    let executor = Arc::new(ReportExecutor { step });
+    let executor = Arc::new(ReportExecutor::new(step));
     Ok(parts.agent((AgentName::parse(AGENT)?, card), (Access::Open, None), executor))
 }

@@ -4,6 +4,7 @@ use a2a::card::Card;
 use a2a::{Connections, Disconnected};
 use async_trait::async_trait;
 use domain::{Artifact, Caller, EventKind, Message, Task, Timestamp};
+use nlu::{InputSchema, Takes};
 
 use crate::{ExecuteError, Run};
 
@@ -18,6 +19,18 @@ pub trait Executor: Send + Sync {
     /// # Errors
     /// [`ExecuteError`] says whether trying again helps.
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError>;
+
+    /// What the agent takes as data, where its words are to be read as that before each execution: [`Run::taken`]. A request that
+    /// lacks what it must have is asked about, and the executor does not see it. Nothing by default.
+    fn takes(&self) -> Option<&Takes> {
+        None
+    }
+
+    /// How many earlier tasks of the chat a request is read against that says too little by itself: it changes the data of the
+    /// newest one that was completed. None by default.
+    fn recalls(&self) -> usize {
+        0
+    }
 
     /// The task is over, called off or failed: tell whoever still works on parts of it. May be called several times.
     /// Nothing is done by default.
@@ -117,6 +130,13 @@ pub enum Outcome {
     Canceled(String),
     /// A question to the user; the next message on the task goes on.
     InputRequired(String),
+    /// The same, with what the answer may say as data: the message has the schema as a data part.
+    Missing {
+        /// What is asked.
+        question: String,
+        /// The fields that the answer fills in.
+        schema: InputSchema,
+    },
     /// The user must sign in or consent elsewhere first; the message says where. The next message on the task goes on, or
     /// whoever learns of the consent wakes it; looked at again at this time at the latest.
     AuthRequired {

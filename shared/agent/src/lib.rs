@@ -18,6 +18,7 @@ mod schedule;
 mod serve;
 mod shutdown;
 mod tail;
+mod taken;
 mod wake;
 mod worker;
 
@@ -39,6 +40,7 @@ pub use serve::cancel::cancel_task;
 pub use serve::send::take_message;
 pub use serve::{router, routes};
 pub use shutdown::Shutdown;
+pub use taken::Taken;
 pub use wake::{PushWake, TaskWake, Wake, WakeDoor, WakeError, wake_or_log};
 pub use worker::{WorkError, handle};
 
@@ -47,6 +49,9 @@ pub const TASKS_SCOPE: &str = "tasks";
 
 /// The scope of those who look after a tenant's deliveries of push notifications.
 pub const DELIVERIES_SCOPE: &str = auth::scope::DELIVERIES;
+
+/// The media type of the data part of a question that says what its answer may fill in.
+pub const SCHEMA_MEDIA_TYPE: &str = "application/schema+json";
 
 /// One agent: its card, its executor, and what both work with.
 pub struct Agent {

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use store::{Committed, Decision, Due, LeaseAfter, Revised, StoreError, TaskKey};
 use tokio::sync::watch;
 
-use crate::{Agent, Drafting, ExecuteError, Shutdown, measure, push, tail};
+use crate::{Agent, Drafting, ExecuteError, Shutdown, Taken, measure, push, tail};
 
 /// What an [`Executor`](crate::Executor) works with. Every record is one compare-and-swap write: nothing an executor
 /// reported is lost, and nothing it decided on an old view is written.
@@ -32,6 +32,8 @@ pub struct Run {
     with_outcome: Vec<EventKind>,
     /// What the executor keeps from one round to the next.
     kept: Option<Box<dyn Any + Send + Sync>>,
+    /// What was asked for, as data.
+    pub(crate) taken: Taken,
 }
 
 /// While it is there the execution is not stopped for a cancel, nor, for a little, at the end of its time.
@@ -69,6 +71,7 @@ impl Run {
             parked: None,
             with_outcome: Vec::new(),
             kept: None,
+            taken: Taken::default(),
         }
     }
 
@@ -146,6 +149,12 @@ impl Run {
     #[must_use]
     pub fn task(&self) -> &Task {
         &self.task
+    }
+
+    /// What was asked for, as data; nothing where the executor takes none ([`Executor::takes`](crate::Executor::takes)).
+    #[must_use]
+    pub fn taken(&self) -> &Taken {
+        &self.taken
     }
 
     /// The other tasks of the same owner and context, newest last, at most the newest `most`.

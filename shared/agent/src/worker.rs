@@ -10,6 +10,7 @@
 //! ```
 
 mod guard;
+mod reading;
 mod settle;
 #[cfg(test)]
 mod tests;
@@ -200,6 +201,9 @@ impl Work<'_> {
         }
         if run.attempt() > self.agent.settings.max_attempts {
             return self.settle(run, Outcome::Failed(poison(run.task()))).await;
+        }
+        if let Some(question) = reading::read(self.agent.executor.as_ref(), run).await? {
+            return self.settle(run, question).await;
         }
         let executed = self.execute(run).await;
         // It let go of the lease with its last words; what it returns after that comes too late.

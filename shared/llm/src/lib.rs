@@ -25,7 +25,6 @@ mod agents;
 mod brief;
 mod budget;
 mod hosted;
-mod input;
 mod model;
 mod models;
 mod rules;
@@ -38,12 +37,12 @@ pub use hosted::{
     AwsSettings, Bedrock, Chain, ChainLimits, Dialogue, Fault, Link, ModelList, ModelListError, ModelParts,
     OpenAi, Provider, SentenceModel, SentenceSetting,
 };
-pub use input::InputSchema;
 pub use model::{
     Answer, Draft, Model, ModelError, NoDraft, Opaque, PlannedTask, Prompt, Step, Today, Tool, ToolCall,
     ToolOutcome, ToolResult, Turn, Why,
 };
 pub use models::offline;
+pub use nlu::InputSchema;
 pub use rules::{
     Rules, best_fitting, cards, corrects, is_content, is_for_somebody, is_surely_for_somebody, lacking,
     nearest, offer, summary,

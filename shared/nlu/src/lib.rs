@@ -3,7 +3,8 @@
 //!
 //! Nothing here knows a word of any language. A model of sentences (the [`Embed`] door: [`e5`] in this process, or a hosted one)
 //! makes directions of texts; labelled sentences (`data/sentences.tsv`) say what directions mean, and an agent's own card what fits
-//! it. There is no IO here: bytes of weights and kept vectors are handed in.
+//! it. There is no IO here: bytes of weights and kept vectors are handed in. What somebody says as the data that an agent takes is
+//! read without a model (`extract`).
 
 mod cards;
 mod clauses;
@@ -11,6 +12,8 @@ mod clauses;
 pub mod e5;
 mod embed;
 mod engine;
+mod extract;
+mod input;
 mod kept;
 mod learnt;
 mod probe;
@@ -22,6 +25,8 @@ pub use cards::CardReader;
 pub use clauses::clauses;
 pub use embed::{Embed, EmbedError, Vector, WIDTH_MAX};
 pub use engine::{Engine, Reading};
+pub use extract::{Asked, Extraction, Takes, extract, is_function_word};
+pub use input::InputSchema;
 pub use kept::{NoStore, VectorStore};
 pub use sentences::{Act, Talk};
 pub use slot::Slot;

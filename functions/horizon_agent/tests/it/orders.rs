@@ -90,13 +90,40 @@ async fn who_has_no_orders_is_asked_for_a_number() {
     };
     let task = world.ask(stranger, "my orders", None).await;
     assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{task}");
+    // One digit is a count, but not where a number was asked for.
+    let one = world.ask(stranger, "7", task["id"].as_str()).await;
+    assert_eq!(text(&one), "There is no order 7 of yours.");
+    let task = world.ask(stranger, "my orders", None).await;
     let task = world.ask(stranger, "1004", task["id"].as_str()).await;
     assert_eq!(text(&task), "There is no order 1004 of yours.");
     let task = world.ask(GOOD, "hello", None).await;
+    let parts = &task["status"]["message"]["parts"];
     assert_eq!(
-        task["status"]["message"]["parts"][0]["text"],
+        parts[0]["text"],
         "Which order do you mean? Tell me its number, such as 1001."
     );
+    // What a form is made of, for whoever shows one.
+    assert_eq!(parts[1]["mediaType"], agent::SCHEMA_MEDIA_TYPE);
+    assert_eq!(parts[1]["data"]["required"], json!(["orders"]));
+}
+
+#[tokio::test]
+async fn what_says_too_little_is_about_the_orders_before() {
+    let world = world().await;
+    let first = world.ask(GOOD, "Where is my order 1001?", None).await;
+    let context = format!("@{}", first["contextId"].as_str().unwrap());
+    let next = world.ask(GOOD, "When will it be here?", Some(&context)).await;
+    assert!(text(&next).starts_with("Order 1001 is on its way"), "{next}");
+    let refund = world.ask(GOOD, "I want a refund", Some(&context)).await;
+    assert_eq!(refund["status"]["state"], "TASK_STATE_REJECTED", "{refund}");
+}
+
+#[tokio::test]
+async fn what_orders_are_not_found_by_is_named() {
+    let world = world().await;
+    let task = world.ask(GOOD, "my orders since 3 December 2024", None).await;
+    let unused = "I did not use “3 December 2024”: I find orders by their numbers alone.\n";
+    assert!(text(&task).starts_with(unused), "{task}");
 }
 
 #[tokio::test]

@@ -288,7 +288,11 @@ impl World {
         let id = domain::MessageId::random(&SystemEntropy).to_string();
         let mut message = json!({ "messageId": id, "role": "ROLE_USER", "parts": [{ "text": text }] });
         if let Some(task) = task {
-            message["taskId"] = task.into();
+            // A context begins with a mark that no id of a task has.
+            match task.strip_prefix('@') {
+                Some(context) => message["contextId"] = context.into(),
+                None => message["taskId"] = task.into(),
+            }
         }
         let params = json!({ "message": message, "configuration": { "returnImmediately": true } });
         self.rpc(authorization, "SendMessage", params).await

@@ -226,10 +226,13 @@ async fn a_report_without_a_topic_is_asked_about() {
     let task = world.send(says("m", "Write a report"), None).await;
     let id = task["id"].as_str().unwrap();
     world.work().await;
-    assert_eq!(
-        world.get(id).await["status"]["state"],
-        "TASK_STATE_INPUT_REQUIRED"
-    );
+    let asked = world.get(id).await;
+    assert_eq!(asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+    assert_eq!(said(&asked), "What should the report be about?");
+    // What a form is made of, for whoever shows one.
+    let form = &asked["status"]["message"]["parts"][1];
+    assert_eq!(form["mediaType"], agent::SCHEMA_MEDIA_TYPE);
+    assert_eq!(form["data"]["properties"]["topic"]["type"], "string");
     let mut answer = says("m2", "It should be about tea in one step");
     answer["taskId"] = json!(id);
     world.send(answer, None).await;
@@ -239,6 +242,35 @@ async fn a_report_without_a_topic_is_asked_about() {
         "{}",
         world.get(id).await
     );
+}
+
+#[tokio::test]
+async fn data_is_enough_and_counts_before_words() {
+    let world = World::new().await;
+    let asks = |id: &str, parts: Value| json!({"messageId": id, "role": "ROLE_USER", "parts": parts});
+    let tea = json!({"data": {"topic": "tea", "steps": 2, "more": [7]}});
+    for (id, parts, expected) in [
+        ("a", json!([tea]), "Step 1 of 2: Gathering sources on tea …"),
+        (
+            "b",
+            json!([{"text": "a report on owls in 3 steps"}, tea]),
+            "Step 1 of 2: Gathering sources on tea …",
+        ),
+        (
+            "c",
+            json!([{"data": {"topic": 7}}]),
+            "I cannot read your data: topic must be text.",
+        ),
+        (
+            "d",
+            json!([{"data": {"topic": null}}]),
+            "What should the report be about?",
+        ),
+    ] {
+        let task = world.send(asks(id, parts), None).await;
+        world.work().await;
+        assert_eq!(said(&world.get(task["id"].as_str().unwrap()).await), expected);
+    }
 }
 
 #[tokio::test]

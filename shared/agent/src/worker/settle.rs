@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::{EventKind, Message, Stumble, TaskState, Timestamp, WorkNote};
+use domain::{EventKind, Message, Part, Stumble, TaskState, Timestamp, WorkNote};
 use store::{Attempts, Due, LeaseAfter};
 
 use super::{Executed, Work};
-use crate::{ExecuteError, Outcome, Run, Wake, measure, wake_or_log};
+use crate::{ExecuteError, Outcome, Run, SCHEMA_MEDIA_TYPE, Wake, measure, wake_or_log};
 
 /// The longest wait that a queue carries; beyond it the sweeper wakes.
 const LONGEST_DELAY: Duration = Duration::from_secs(900);
@@ -45,6 +45,14 @@ impl Work<'_> {
             Outcome::Rejected(text) => (TaskState::Rejected, Some(run.message(&text))),
             Outcome::Canceled(text) => (TaskState::Canceled, Some(run.message(&text))),
             Outcome::InputRequired(text) => (TaskState::InputRequired, Some(run.message(&text))),
+            Outcome::Missing { question, schema } => {
+                let mut message = run.message(&question);
+                message.parts.push(Part {
+                    media_type: Some(SCHEMA_MEDIA_TYPE.to_owned()),
+                    ..Part::data(schema.as_json().clone())
+                });
+                (TaskState::InputRequired, Some(message))
+            }
             Outcome::Unknown(text) => (TaskState::Unknown, Some(run.message(&text))),
         };
         if matches!(

@@ -1,13 +1,14 @@
 //! What a skill takes as data: the subset of JSON Schema that a card may publish of it, taken in like all that a card says,
 //! cleaned and capped, and held against what a model wants to send.
 //!
-//! Read are objects, texts (with `format: date`, lengths), numbers (with bounds), enums, truth values and lists. Other keywords
-//! are left out: what they would have forbidden, the agent itself has to refuse.
+//! Read are objects, texts (with `format: date`, lengths), numbers (with bounds), enums (also as a `oneOf` of constants, each with
+//! its description), truth values and lists. Other keywords are left out: what they would have forbidden, the agent itself has to
+//! refuse. A value that may be of several types is not checked.
 
 use chrono::NaiveDate;
 use domain::clean;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Most bytes of a schema; a larger one counts as none.
 const SCHEMA_MAX: usize = 4_096;
@@ -18,8 +19,10 @@ const CHOICES_MAX: usize = 32;
 const TEXT_MAX: usize = 120;
 const NAME_MAX: usize = 64;
 
+const FORMATS: [&str; 2] = ["date", "id"];
+
 /// What a skill takes as data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct InputSchema(Value);
 
@@ -33,6 +36,53 @@ impl InputSchema {
         let tidied = tidy(schema, 0)?;
         let is_object = tidied.get("type").is_some_and(|kind| kind == "object");
         (is_object && tidied.get("properties").is_some()).then_some(Self(tidied))
+    }
+
+    /// The same of some fields alone: what a form asks for.
+    #[must_use]
+    pub fn of_fields(&self, names: &[impl AsRef<str> + Serialize]) -> Self {
+        let is_named = |name: &str| names.iter().any(|known| known.as_ref() == name);
+        let fields = self.fields().filter(|(name, _)| is_named(name));
+        let fields: Map<String, Value> = fields
+            .map(|(name, field)| (name.clone(), field.clone()))
+            .collect();
+        Self(json!({"type": "object", "properties": fields, "required": names}))
+    }
+
+    /// The fields with their schemas.
+    pub fn fields(&self) -> impl Iterator<Item = (&String, &Value)> {
+        let fields = self.0.get("properties").and_then(Value::as_object);
+        fields.into_iter().flatten()
+    }
+
+    /// What a field is, in the schema's own words.
+    #[must_use]
+    pub fn described(&self, name: &str) -> Option<&str> {
+        let (_, field) = self.fields().find(|(known, _)| *known == name)?;
+        field.get("description")?.as_str()
+    }
+
+    /// The schema as JSON.
+    #[must_use]
+    pub fn as_json(&self) -> &Value {
+        &self.0
+    }
+
+    /// The fields that must be there and are not, in the order of the schema.
+    #[must_use]
+    pub fn missing(&self, data: &Map<String, Value>) -> Vec<String> {
+        let is_missing = |name: &&str| data.get(*name).is_none_or(Value::is_null);
+        let required = names(self.0.get("required"));
+        required.filter(is_missing).map(str::to_owned).collect()
+    }
+
+    /// What the first of the fields that are there has to be, and is not.
+    #[must_use]
+    pub fn misfit_of_fields(&self, data: &Map<String, Value>) -> Option<String> {
+        self.fields().find_map(|(name, field)| {
+            let value = data.get(name).filter(|value| !value.is_null())?;
+            misfit(field, value, name)
+        })
     }
 
     /// Why this data does not fit, for the model that wrote it.
@@ -50,8 +100,15 @@ fn tidy(schema: &Value, depth: usize) -> Option<Value> {
         let value = match keyword.as_str() {
             "type" => kind(value).map(Value::from),
             "description" => value.as_str().map(|text| clean(text, TEXT_MAX).into()),
-            "format" => value.as_str().filter(|format| *format == "date").map(Value::from),
+            "format" => value
+                .as_str()
+                .filter(|format| FORMATS.contains(format))
+                .map(Value::from),
             "enum" => choices(value),
+            "oneOf" => constants(value),
+            "default" => {
+                (value.is_string() || value.is_number() || value.is_boolean()).then(|| value.clone())
+            }
             "minimum" | "maximum" => value.is_number().then(|| value.clone()),
             "minLength" | "maxLength" | "minItems" | "maxItems" => value.as_u64().map(Value::from),
             "items" => tidy(value, depth + 1),
@@ -74,15 +131,33 @@ fn tidy(schema: &Value, depth: usize) -> Option<Value> {
     Some(Value::Object(kept))
 }
 
-/// `"string"`, or of `["string", "null"]` the one that is something.
+/// `"string"`, or of `["string", "null"]` the one that is something; none where there are several.
 fn kind(value: &Value) -> Option<&'static str> {
     const KINDS: [&str; 6] = ["object", "array", "string", "integer", "number", "boolean"];
     let several = value.as_array().into_iter().flatten();
-    let mut told = value
+    let told = value
         .as_str()
         .into_iter()
         .chain(several.filter_map(Value::as_str));
-    told.find_map(|told| KINDS.into_iter().find(|kind| *kind == told))
+    let mut known = told.filter_map(|told| KINDS.into_iter().find(|kind| *kind == told));
+    let first = known.next();
+    first.filter(|_| known.next().is_none())
+}
+
+/// The values of a `oneOf` that has nothing but constants, each with what it means.
+fn constants(value: &Value) -> Option<Value> {
+    let choices = value
+        .as_array()
+        .filter(|list| !list.is_empty() && list.len() <= CHOICES_MAX)?;
+    let cleaned = choices.iter().map(|choice| {
+        let value = clean(choice.get("const")?.as_str()?, NAME_MAX);
+        let told = choice
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        Some(json!({"const": value, "description": clean(told, TEXT_MAX)}))
+    });
+    cleaned.collect::<Option<Vec<Value>>>().map(Value::from)
 }
 
 fn choices(value: &Value) -> Option<Value> {
@@ -127,11 +202,29 @@ fn misfit(schema: &Value, data: &Value, path: &str) -> Option<String> {
         ("boolean", _) => Some("must be true or false".to_owned()),
         _ => Some("must be a number".to_owned()),
     };
-    let choices = schema.get("enum").and_then(Value::as_array);
-    let unknown = choices.filter(|choices| !choices.contains(data));
-    let wrong = wrong
-        .or_else(|| unknown.map(|choices| format!("must be one of {}", Value::from(choices.as_slice()))));
+    let choices: Vec<&Value> = choices_of(schema).map(|(value, _)| value).collect();
+    let unknown = !choices.is_empty() && !choices.contains(&data);
+    let wrong = wrong.or_else(|| unknown.then(|| format!("must be one of {}", json!(choices))));
     wrong.map(|wrong| format!("{path} {wrong}."))
+}
+
+/// The values that a field can have, each with what it means; none where it can have any.
+pub(crate) fn choices_of(schema: &Value) -> impl Iterator<Item = (&Value, &str)> {
+    let listed = |keyword: &str| {
+        schema
+            .get(keyword)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    };
+    let told = listed("oneOf").filter_map(|choice| {
+        let told = choice
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        Some((choice.get("const")?, told))
+    });
+    listed("enum").map(|value| (value, "")).chain(told)
 }
 
 fn fields_misfit(schema: &Value, fields: &Map<String, Value>, path: &str) -> Option<String> {
@@ -203,7 +296,6 @@ fn number_misfit(schema: &Value, number: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
 

@@ -1,0 +1,30 @@
+//! What a task was asked for, as data.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::ExecuteError;
+
+/// What a task was asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Taken {
+    /// The data, of the types that its schema has. Fields that the schema has not are there as they came.
+    pub data: Map<String, Value>,
+    /// It is the data of an earlier task of the chat, which this one only changes.
+    pub is_recalled: bool,
+    /// What was said that no field holds, as it was said: a value, or a clause that nobody does.
+    pub unsure: Vec<String>,
+    /// The words of the newest message that nothing took, in small letters.
+    pub unread: Vec<String>,
+}
+
+impl Taken {
+    /// The data as a type.
+    ///
+    /// # Errors
+    /// [`ExecuteError::Retry`] for a type that the schema does not promise.
+    pub fn typed<T: DeserializeOwned>(&self) -> Result<T, ExecuteError> {
+        serde_json::from_value(Value::Object(self.data.clone()))
+            .map_err(|error| ExecuteError::Retry(error.to_string()))
+    }
+}

@@ -1,0 +1,153 @@
+//! What an agent takes as data, and how people ask it.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use words::phrases;
+
+use super::vocabulary::{Vocabulary, is_function_word};
+use crate::InputSchema;
+use crate::input::choices_of;
+
+/// A schema, and how people ask for what it describes.
+#[derive(Debug, Clone, Default)]
+pub struct Takes {
+    schema: InputSchema,
+    /// The fields, in the order in which they are read.
+    pub(super) fields: Vec<Field>,
+    /// The words of examples around their values.
+    pub(super) asking: Vocabulary,
+    /// Two words that stand before a value: "report about".
+    pub(super) leads: HashSet<[String; 2]>,
+    /// The second of the two.
+    pub(super) prepositions: HashSet<String>,
+    /// Words that stand behind a value and are none of it.
+    pub(super) ends: HashSet<String>,
+}
+
+/// A field, and how its value is told.
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) slot: Slot,
+    /// What it is called.
+    pub(super) vocabulary: Vocabulary,
+    /// The value where it is spoken of and none is named.
+    pub(super) usual: Option<Value>,
+}
+
+/// The kinds of values that words tell.
+#[derive(Debug, Clone)]
+pub(super) enum Slot {
+    /// A list of ids.
+    Ids,
+    /// A number with its noun.
+    Count,
+    /// One of these.
+    Choice(Vec<Choice>),
+    /// What is left.
+    Text,
+    /// Nothing but data tells it.
+    Data,
+}
+
+/// One value of several.
+#[derive(Debug, Clone)]
+pub(super) struct Choice {
+    pub(super) value: Value,
+    pub(super) vocabulary: Vocabulary,
+}
+
+impl Takes {
+    /// Reads a schema, and examples of what people say; in an example, a value of the text field may stand in braces. A schema that
+    /// is no object's, or too large, has no fields.
+    #[must_use]
+    pub fn new(schema: &Value, examples: &[&str]) -> Self {
+        let schema = InputSchema::of(schema).unwrap_or_default();
+        let fields = schema.fields().map(|(name, field)| Field::of(name, field));
+        let mut takes = Self {
+            fields: fields.collect(),
+            schema,
+            ..Self::default()
+        };
+        // What is left is read last.
+        takes.fields.sort_by_key(Field::rank);
+        for example in examples {
+            takes.learn(example);
+        }
+        takes
+    }
+
+    /// The schema.
+    #[must_use]
+    pub fn schema(&self) -> &InputSchema {
+        &self.schema
+    }
+
+    fn learn(&mut self, example: &str) {
+        let (before, value) = example.split_once('{').unwrap_or((example, ""));
+        let behind = value.split_once('}').map_or("", |(_, behind)| behind);
+        let lower =
+            |text: &str| -> Vec<String> { phrases::words(text).iter().map(phrases::Word::lower).collect() };
+        let (before, behind) = (lower(before), lower(behind));
+        self.asking.extend(
+            before
+                .iter()
+                .map(String::as_str)
+                .filter(|word| !is_function_word(word)),
+        );
+        if let [.., noun, lead] = before.as_slice()
+            && !value.is_empty()
+        {
+            self.leads.insert([noun.clone(), lead.clone()]);
+            // "O" and its like are other words elsewhere.
+            self.prepositions
+                .extend(Some(lead.clone()).filter(|lead| lead.len() > 1));
+        }
+        // "Please": a longer rest of an example says more than that.
+        if let [end] = behind.as_slice() {
+            self.ends.insert(end.clone());
+        }
+    }
+}
+
+impl Field {
+    fn of(name: &str, field: &Value) -> Self {
+        let told = field
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let is = |path: &str, value: &str| field.pointer(path).is_some_and(|told| told == value);
+        let choices: Vec<Choice> = choices_of(field)
+            .filter_map(|(value, told)| {
+                let vocabulary = Vocabulary::of(value.as_str()?, told);
+                Some(Choice {
+                    value: value.clone(),
+                    vocabulary,
+                })
+            })
+            .collect();
+        let slot = match () {
+            () if !choices.is_empty() => Slot::Choice(choices),
+            () if is("/format", "id") || is("/items/format", "id") => Slot::Ids,
+            () if is("/type", "integer") => Slot::Count,
+            () if is("/type", "string") && field.get("format").is_none() => Slot::Text,
+            () => Slot::Data,
+        };
+        Self {
+            name: name.to_owned(),
+            slot,
+            vocabulary: Vocabulary::of(name, told),
+            usual: field.get("default").cloned(),
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self.slot {
+            Slot::Count => 0,
+            Slot::Ids => 1,
+            Slot::Choice(_) | Slot::Data => 2,
+            Slot::Text => 3,
+        }
+    }
+}

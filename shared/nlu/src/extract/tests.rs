@@ -1,0 +1,131 @@
+//! What is read of agents that nobody here wrote.
+
+use serde_json::json;
+
+use super::*;
+
+fn read(schema: &Value, examples: &[&str], said: &str) -> Extraction {
+    let known = Map::new();
+    let asked = Asked {
+        known: &known,
+        answers: None,
+        now: Timestamp::parse("2026-11-21T09:00:00Z").unwrap(),
+    };
+    extract(said, &Takes::new(schema, examples), asked)
+}
+
+fn laundry() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "tickets": {"type": "array", "items": {"type": "string", "format": "id"}, "description": "Numbers of laundry tickets"},
+            "shirts": {"type": "integer", "description": "Number of shirts or blouses"},
+            "wash": {"oneOf": [
+                {"const": "gentle", "description": "for silk, wool or delicate things"},
+                {"const": "hot", "description": "boiled, for white linen"},
+            ], "default": "gentle", "description": "Washing programme"},
+            "pickup": {"type": "string", "format": "date"},
+        },
+        "required": ["shirts"],
+    })
+}
+
+#[test]
+fn values_are_bound_by_what_a_schema_says_of_itself() {
+    for (said, data) in [
+        ("twelve shirts, please", json!({"shirts": 12})),
+        ("3 blouses with the linen", json!({"shirts": 3, "wash": "hot"})),
+        ("wash 2 silk shirts", json!({"wash": "gentle"})),
+        ("a wash", json!({"wash": "gentle"})),
+        ("where is ticket A-778?", json!({"tickets": ["A-778"]})),
+        (
+            "tickets 7 and 1001-1003",
+            json!({"tickets": ["7", "1001", "1002", "1003"]}),
+        ),
+        ("hello", json!({})),
+    ] {
+        let read = read(&laundry(), &[], said);
+        assert_eq!(Value::Object(read.data.clone()), data, "{said}");
+        assert_eq!(
+            read.missing.is_empty(),
+            read.data.contains_key("shirts"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_value_that_no_field_holds_is_named() {
+    for (said, unsure) in [
+        ("two shirts on 3 December", vec!["3 December"]),
+        ("two shirts and 4 socks", vec!["4"]),
+        ("two shirts since 2026", vec!["2026"]),
+        ("two shirts now", vec![]),
+    ] {
+        assert_eq!(read(&laundry(), &[], said).unsure, unsure, "{said}");
+    }
+    assert_eq!(
+        read(&laundry(), &[], "two striped shirts").unread,
+        ["two", "striped", "shirts"]
+    );
+}
+
+#[test]
+fn data_counts_before_words_which_continue_lists() {
+    let known = json!({"shirts": 5, "tickets": ["1"], "starch": true});
+    let asked = Asked {
+        known: known.as_object().unwrap(),
+        answers: None,
+        now: Timestamp::from_millis(0),
+    };
+    let takes = Takes::new(&laundry(), &[]);
+    let read = extract("two shirts, tickets 1 and 778", &takes, asked);
+    let expect = json!({"shirts": 5, "tickets": ["1", "778"], "starch": true});
+    assert_eq!(Value::Object(read.data), expect);
+}
+
+#[test]
+fn a_number_alone_answers_a_question() {
+    let takes = Takes::new(&laundry(), &[]);
+    for is_answer in [true, false] {
+        let asked = Asked {
+            known: &Map::new(),
+            answers: is_answer.then_some("shirts"),
+            now: Timestamp::from_millis(0),
+        };
+        assert_eq!(extract("Six.", &takes, asked).missing.is_empty(), is_answer);
+    }
+}
+
+#[test]
+fn what_is_left_is_text_behind_what_examples_say_before_it() {
+    let schema = json!({"type": "object", "properties": {"song": {"type": "string"}}, "required": ["song"]});
+    let examples = [
+        "Play the song {Yesterday} for me",
+        "Spiel das Lied {Atemlos}",
+        "Put on some music by {Grieg}",
+    ];
+    for (said, song) in [
+        (
+            "play some music by Johnny Cash & June",
+            Some("Johnny Cash & June"),
+        ),
+        ("Bitte spiel das Lied 99 Luftballons!", Some("99 Luftballons")),
+        ("play some music", None),
+    ] {
+        assert_eq!(
+            read(&schema, &examples, said).data.get("song"),
+            song.map(Value::from).as_ref(),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn what_reading_takes_goes_by_the_length() {
+    let text =
+        json!({"type": "object", "properties": {"topic": {"type": "string"}, "steps": {"type": "integer"}}});
+    for schema in [laundry(), text] {
+        words_testing::assert_linear(|said| _ = read(&schema, &["a note on {a}"], said));
+    }
+}

@@ -11,7 +11,7 @@ use domain::Tenant;
 use edge::agent_parts;
 use edge::config::{ConfigError, Env};
 use edge::{Error, Function, Ground};
-use llm::ModelList;
+use llm::{ModelList, SentenceSetting};
 use url::Url;
 
 use crate::broker::MqttBridge;
@@ -64,6 +64,8 @@ pub struct Config {
     /// `TOKENS_PER_DAY`: how many tokens of them the tenant may use in a day (UTC), where its own settings do not say;
     /// without default, unless `MODELS` has the rules alone.
     pub models: Option<(ModelList, u64)>,
+    /// `EMBED`: the hosted model of sentences that words are understood by where `MODELS` names none.
+    pub sentences: Option<SentenceSetting>,
     /// Where those of Bedrock are.
     pub bedrock: BedrockPlace,
     /// `AGENT_MQTT_URL`: its own interface on an MQTT broker, where it is on one; its card names it.
@@ -137,6 +139,7 @@ impl Config {
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.optional("OAUTH_PROVIDERS_SECRET");
         let models = models(env);
+        let sentences = env.optional("EMBED");
         let bedrock = BedrockPlace::read(env);
         let (mqtt, bridge) = (env.optional("AGENT_MQTT_URL"), bridge(env));
         let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
@@ -160,6 +163,7 @@ impl Config {
             sealing_keys: sealing_keys?,
             providers: providers?,
             models: models?,
+            sentences: sentences?,
             bedrock: bedrock?,
             mqtt: mqtt?,
             bridge: bridge?,
@@ -227,17 +231,18 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         }
         DirectorySource::Fixed(card) => Directory::fixed(ground.outbound.clone(), card),
     };
+    let wanted = model::Wanted {
+        models: config.models,
+        sentences: config.sentences,
+        bedrock: config.bedrock,
+    };
     // Side by side: whoever waits for the first answer waits for the slowest of them, not for their sum.
     // In boxes: the whole of it is what every caller's future holds.
-    let (key, sealer, providers, model) = tokio::try_join!(
+    let (key, sealer, providers, (model, understanding)) = tokio::try_join!(
         in_a_box(ground.signing_key(&config.session_key)),
         in_a_box(ground.sealer(&config.sealing_keys)),
         in_a_box(ground.providers(config.providers.as_deref())),
-        in_a_box(model::made(
-            &ground,
-            (&config.tenant, config.models),
-            config.bedrock
-        )),
+        in_a_box(model::made(&ground, &config.tenant, wanted)),
     )?;
     let patience = match &config.retry_schedule {
         Some(schedule) => Patience {
@@ -263,7 +268,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         store: ground.store,
         wake: ground.wake,
         outbound: ground.outbound,
-        understanding: ground.understanding.clone(),
+        understanding,
         model,
         clock: ground.clock,
         entropy: ground.entropy,

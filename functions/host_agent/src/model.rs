@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use domain::Tenant;
 use edge::config::{ConfigError, Env};
+use edge::vectors::StoredVectors;
 use edge::{Error, Ground};
 use futures_util::future::try_join_all;
-use llm::{Model, ModelList, ModelParts};
+use llm::{Model, ModelList, ModelParts, SentenceSetting};
+use nlu::Slot;
 use url::Url;
 
 use crate::budget::DailyBudget;
@@ -32,22 +34,38 @@ impl BedrockPlace {
     }
 }
 
-/// The model of these settings; the rules where there are none. Nothing is asked yet but the secrets of its keys.
+/// What the host is to understand by, as its settings say it.
+pub(crate) struct Wanted {
+    /// Language models, with what may be spent on them in a day.
+    pub(crate) models: Option<(ModelList, u64)>,
+    /// Where there are none: the model of sentences.
+    pub(crate) sentences: Option<SentenceSetting>,
+    pub(crate) bedrock: BedrockPlace,
+}
+
+/// The model of these settings, and the engine of sentences beside it: without settings, that of the ground. Nothing is asked yet but
+/// the secrets of its keys.
 pub(crate) async fn made(
     ground: &Ground,
-    (tenant, models): (&Tenant, Option<(ModelList, u64)>),
-    bedrock: BedrockPlace,
-) -> Result<Arc<dyn Model>, Error> {
-    let Some((models, tokens_per_day)) = models else {
-        return Ok(llm::offline(ground.understanding.clone()));
-    };
+    tenant: &Tenant,
+    wanted: Wanted,
+) -> Result<(Arc<dyn Model>, Slot), Error> {
+    let Wanted {
+        models,
+        sentences,
+        bedrock,
+    } = wanted;
+    let tokens_per_day = models.as_ref().map_or(0, |(_, tokens)| *tokens);
     let budget = DailyBudget::new(
         (ground.store.clone(), tenant.clone()),
         tokens_per_day,
         Arc::clone(&ground.clock),
         Arc::clone(&ground.entropy),
     );
-    let keys = models.keys().map(|name| async move {
+    let of_models = models.iter().flat_map(|(models, _)| models.keys());
+    let of_sentences = sentences.iter().filter(|_| models.is_none());
+    let keys = of_models.chain(of_sentences.filter_map(SentenceSetting::key));
+    let keys = keys.map(|name| async move {
         let key = ground.secrets.value(name).await;
         key.map(|key| (name.to_owned(), key))
     });
@@ -61,5 +79,20 @@ pub(crate) async fn made(
         }),
         keys,
     };
-    Ok(models.build(&parts)?)
+    let engine = match sentences.filter(|_| models.is_none()) {
+        Some(sentences) => {
+            let kept = StoredVectors {
+                store: ground.store.clone(),
+                tenant: tenant.clone(),
+                clock: Arc::clone(&ground.clock),
+            };
+            Slot::hosted(Arc::new(sentences.build(&parts)?), Arc::new(kept))
+        }
+        None => ground.understanding.clone(),
+    };
+    let model = match models {
+        Some((models, _)) => models.build(&parts)?,
+        None => llm::offline(engine.clone()),
+    };
+    Ok((model, engine))
 }

@@ -77,7 +77,11 @@ pub(super) struct Up {
     /// last may be `rules`, the built-in rules, which decide if no model is named
     #[arg(long, value_name = "MODEL")]
     model: Vec<String>,
-    /// How people's words are understood where no language model is named: by `sentences` (a small model of sentences, which is
+    /// Understand words by this hosted model of sentences: `openai:URL,MODEL[,key-env=NAME]` (any server with OpenAI's embeddings
+    /// API) or `bedrock:MODEL_ID`
+    #[arg(long, value_name = "MODEL", conflicts_with = "model")]
+    embed: Option<String>,
+    /// How people's words are understood where neither is named: by `sentences` (a small model of sentences, which is
     /// downloaded once, 91 MB, and kept in the cache) or by `words` alone
     #[arg(
         long,
@@ -316,10 +320,15 @@ impl Up {
                 ));
             }
         };
-        let models = match self.model.as_slice() {
-            [] => None,
-            names => {
-                let models = Models::named(names, &mut Env::process()).map_err(Failure::other)?;
+        let models = match (self.model.as_slice(), self.embed) {
+            ([], None) => None,
+            (names, embed) => {
+                let mut env = Env::process();
+                let models = Models::named(names, &mut env).map_err(Failure::other)?;
+                let models = match embed {
+                    Some(embed) => models.understood_by(&embed, &mut env).map_err(Failure::other)?,
+                    None => models,
+                };
                 Some(Models {
                     tokens_per_day: self.tokens_per_day,
                     ..models

@@ -13,6 +13,8 @@ use url::Url;
 pub struct Models {
     /// What `MODELS` says.
     pub list: String,
+    /// What `EMBED` says.
+    pub embed: String,
     /// The keys by the names of their secrets.
     pub keys: BTreeMap<String, SecretString>,
     /// Another endpoint of Bedrock than AWS's own.
@@ -49,10 +51,22 @@ impl Models {
             tokens_per_day: TOKENS_PER_DAY,
             ..Self::default()
         };
+        if names.is_empty() {
+            return Ok(models);
+        }
         let listed = names.iter().map(|name| models.entry(name, env));
         let listed = listed.collect::<Result<Vec<Value>, _>>()?;
         models.list = Value::Array(listed).to_string();
         Ok(models)
+    }
+
+    /// The same, where words are understood by this model of sentences, named likewise.
+    ///
+    /// # Errors
+    /// [`ModelNameError`] where it cannot be read.
+    pub fn understood_by(mut self, name: &str, env: &mut Env) -> Result<Self, ModelNameError> {
+        self.embed = self.entry(name, env)?.to_string();
+        Ok(self)
     }
 
     fn entry(&mut self, name: &str, env: &mut Env) -> Result<Value, ModelNameError> {
@@ -127,6 +141,20 @@ mod tests {
         let key = &models.keys["switchyard/models/KEY"];
         assert_eq!(key.expose_secret(), "hunter2");
         assert!(!format!("{models:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_model_of_sentences_is_written_down_alone() {
+        let mut env = Env::of([("KEY", "hunter2")]);
+        let none = Models::named(&[], &mut env).unwrap();
+        let models = none.understood_by("openai:http://localhost:8000/v1,e5,key-env=KEY", &mut env);
+        let models = models.unwrap();
+        let setting: Value = serde_json::from_str(&models.embed).unwrap();
+        let expected = json!({"kind": "openai", "url": "http://localhost:8000/v1", "model": "e5", "key": "switchyard/models/KEY"});
+        assert_eq!(
+            (setting, models.list.as_str(), models.keys.len()),
+            (expected, "", 1)
+        );
     }
 
     #[test]

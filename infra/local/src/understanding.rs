@@ -11,12 +11,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use nlu::e5::{E5, WEIGHTS, WeightsError};
-use nlu::{Embed, EmbedError, Engine, Slot, Vector, VectorStore};
+use nlu::{EmbedError, Engine, Slot, VectorStore};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::Semaphore;
-
-/// So many texts are read at once: the rest of the machine is for those who serve.
-const AT_ONCE: usize = 1;
 
 /// Why there is no engine.
 #[derive(Debug, thiserror::Error)]
@@ -161,75 +157,27 @@ pub async fn fill(
         Ok::<_, UnderstandingError>(E5::read(&bytes)?)
     });
     let model = read.await.map_err(|_| UnderstandingError::Ends)??;
-    let embed = Aside {
-        model: Arc::new(model),
-        seats: Semaphore::new(AT_ONCE),
-    };
-    slot.fill(Engine::new(Arc::new(embed), kept).await?);
+    slot.fill(Engine::new(Arc::new(model), kept).await?);
     Ok(())
 }
 
-/// Reads texts on threads of their own, a few at a time.
-struct Aside {
-    model: Arc<E5>,
-    seats: Semaphore,
-}
-
-#[async_trait]
-impl Embed for Aside {
-    fn model(&self) -> &str {
-        self.model.model()
-    }
-
-    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        let _seat = self.seats.acquire().await.map_err(|_| EmbedError::Unavailable)?;
-        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        let model = Arc::clone(&self.model);
-        let read = tokio::task::spawn_blocking(move || {
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            model.vectors(&texts)
-        });
-        read.await.map_err(|_| EmbedError::Unavailable)?
-    }
-}
-
-/// Vectors in a folder: a file for each list of texts, named by its hash.
+/// What was made of vectors, in a folder: a file for each key, named by its hash.
 struct Folder(PathBuf);
 
 impl Folder {
-    fn file(&self, model: &str, texts: &[&str]) -> PathBuf {
-        let mut hash = Sha256::new_with_prefix(model);
-        for text in texts {
-            hash.update(text.len().to_le_bytes());
-            hash.update(text);
-        }
-        let name: String = hash
-            .finalize()
-            .iter()
-            .take(16)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        self.0.join(format!("{name}.vectors"))
+    fn file(&self, key: &str) -> PathBuf {
+        self.0.join(format!("{key}.vectors"))
     }
 }
 
 #[async_trait]
 impl VectorStore for Folder {
-    async fn load(&self, model: &str, texts: &[&str]) -> Option<Vec<Vector>> {
-        let bytes = fs::read(self.file(model, texts)).ok()?;
-        let (numbers, rest) = bytes.as_chunks::<4>();
-        let width = numbers.len().checked_div(texts.len())?;
-        let fits = rest.is_empty() && width > 0 && width * texts.len() == numbers.len();
-        let vector = |numbers: &[[u8; 4]]| {
-            Vector::of(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())
-        };
-        fits.then(|| numbers.chunks(width).map(vector).collect())
+    async fn load(&self, key: &str) -> Option<Vec<u8>> {
+        fs::read(self.file(key)).ok()
     }
 
-    async fn keep(&self, model: &str, texts: &[&str], vectors: &[Vector]) {
-        let file = self.file(model, texts);
-        let numbers = vectors.iter().flat_map(|vector| vector.numbers());
-        let bytes: Vec<u8> = numbers.flat_map(|number| number.to_le_bytes()).collect();
+    async fn keep(&self, key: &str, bytes: Vec<u8>) {
+        let file = self.file(key);
         // Whole or not at all: another process may read it.
         let draft = file.with_extension(format!("{}", std::process::id()));
         if let Err(error) = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, &file)) {

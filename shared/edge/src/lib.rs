@@ -22,6 +22,7 @@ pub mod secrets;
 pub mod session;
 mod spans;
 pub mod telemetry;
+pub mod vectors;
 mod well_known;
 
 pub use front::{

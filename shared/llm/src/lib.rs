@@ -35,7 +35,7 @@ pub use budget::{Budget, BudgetError, Reservation, Unlimited};
 pub use domain::{clean, clean_lines};
 pub use hosted::{
     AwsSettings, Bedrock, Chain, ChainLimits, Dialogue, Fault, Link, ModelList, ModelListError, ModelParts,
-    OpenAi, Provider,
+    OpenAi, Provider, SentenceModel, SentenceSetting,
 };
 pub use model::{
     Answer, Draft, Model, ModelError, NoDraft, Opaque, PlannedTask, Prompt, Step, Today, Tool, ToolCall,

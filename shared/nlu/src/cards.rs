@@ -10,6 +10,7 @@
 )]
 
 use crate::embed::Vector;
+use crate::kept;
 
 /// So many texts of a card speak for it.
 const NEAREST: usize = 3;
@@ -36,6 +37,32 @@ impl CardReader {
         let spread = near.iter().map(|near| (near - reader.mean).powi(2)).sum::<f32>() / count;
         reader.deviation = spread.sqrt().max(f32::EPSILON);
         reader
+    }
+
+    /// The card as it is kept: mean and deviation, and its texts.
+    pub(crate) fn kept(&self) -> Vec<u8> {
+        [
+            kept::numbers([self.mean, self.deviation]),
+            kept::packed(&self.texts),
+        ]
+        .concat()
+    }
+
+    /// A card of so many texts, as it was kept; none where the bytes hold something else.
+    pub(crate) fn read(bytes: &[u8], count: usize) -> Option<Self> {
+        let (numbers, texts) = bytes.split_at_checked(8)?;
+        let [mean, deviation] = kept::read_numbers(numbers)?.try_into().ok()?;
+        let texts = kept::unpacked(texts, count)?;
+        (deviation > 0.0).then_some(Self {
+            texts,
+            mean,
+            deviation,
+        })
+    }
+
+    /// How many numbers its texts' vectors have.
+    pub(crate) fn width(&self) -> usize {
+        self.texts.first().map_or(0, |text| text.numbers().len())
     }
 
     /// How well a direction fits: in standard deviations of what anybody may say.

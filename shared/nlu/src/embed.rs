@@ -2,14 +2,24 @@
 
 use async_trait::async_trait;
 
+/// Most numbers of a vector.
+pub const WIDTH_MAX: usize = 2_048;
+
 /// What a sentence means, as a direction: near sentences have a cosine near 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vector(Box<[f32]>);
 
 impl Vector {
-    /// Takes numbers as a direction; their length is brought to 1.
+    /// Numbers that somebody else made, as a direction; none where there are none or too many of them, or they point nowhere.
     #[must_use]
-    pub fn of(mut numbers: Vec<f32>) -> Self {
+    pub fn read(numbers: Vec<f32>) -> Option<Self> {
+        let length: f32 = numbers.iter().map(|x| x * x).sum();
+        let is_direction = length.is_normal() && (1..=WIDTH_MAX).contains(&numbers.len());
+        is_direction.then(|| Self::of(numbers))
+    }
+
+    /// Takes numbers as a direction; their length is brought to 1.
+    pub(crate) fn of(mut numbers: Vec<f32>) -> Self {
         let length = numbers.iter().map(|x| x * x).sum::<f32>().sqrt();
         numbers
             .iter_mut()
@@ -31,7 +41,7 @@ impl Vector {
 }
 
 /// Why a text has no vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
     /// The engine cannot be asked now; a later try may succeed.
     #[error("the engine of embeddings cannot be asked")]
@@ -39,6 +49,12 @@ pub enum EmbedError {
     /// The engine failed at the text.
     #[error("the engine of embeddings failed")]
     Failed,
+    /// It made too few vectors, too many, or of another width than before.
+    #[error("the engine of embeddings made vectors of another form")]
+    Form,
+    /// A hosted one gave no vectors, for this reason.
+    #[error("the hosted model of sentences gave none: {0}")]
+    Hosted(String),
 }
 
 /// An engine that makes vectors of sentences. Vectors of different models cannot be compared.

@@ -1,46 +1,26 @@
 //! The offline engine: reads texts by their vectors.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
 use domain::to_read;
+use futures_util::future::join_all;
+use tokio::task::spawn_blocking;
 
 use crate::cards::CardReader;
-use crate::embed::{Embed, EmbedError, Vector};
-use crate::probe::Probe;
-use crate::sentences::{Act, Sentence, Talk, sentences};
-use crate::space::Space;
+use crate::embed::{Embed, EmbedError, Vector, WIDTH_MAX};
+use crate::kept::{self, VectorStore};
+use crate::learnt::Learnt;
+use crate::sentences::{Act, FILE, Sentence, Talk, sentences};
 
 /// Most cards that are kept ready; more begin anew.
 const CARDS_MAX: usize = 2_000;
-/// Texts that are given to the model of sentences at once.
+/// Texts that are given to the model of sentences at once, and whose vectors are kept together.
 const AT_ONCE: usize = 64;
 /// Most texts that were read lately and whose vectors are kept, two kilobytes each; more begin anew.
 const LATELY_MAX: usize = 512;
 /// Most texts of a card that are read.
 const CARD_TEXTS_MAX: usize = 64;
-
-/// Keeps vectors, which cost more to make than to keep. What is lost is made again.
-#[async_trait]
-pub trait VectorStore: Send + Sync {
-    /// The vectors of these texts, in their order, by this model; none where one is missing.
-    async fn load(&self, model: &str, texts: &[&str]) -> Option<Vec<Vector>>;
-    /// Keeps them.
-    async fn keep(&self, model: &str, texts: &[&str], vectors: &[Vector]);
-}
-
-/// Keeps nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoStore;
-
-#[async_trait]
-impl VectorStore for NoStore {
-    async fn load(&self, _model: &str, _texts: &[&str]) -> Option<Vec<Vector>> {
-        None
-    }
-    async fn keep(&self, _model: &str, _texts: &[&str], _vectors: &[Vector]) {}
-}
 
 /// What a text is, as far as its words tell.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,51 +85,35 @@ impl Reading {
 pub struct Engine {
     embed: Arc<dyn Embed>,
     kept: Arc<dyn VectorStore>,
-    space: Space,
-    background: Vec<Vector>,
-    acts: Probe,
-    talk: Probe,
-    destroys: Probe,
-    conditional: Probe,
+    learnt: Learnt,
+    /// What anybody may say, which new cards are measured against; read when the first of them comes.
+    background: Mutex<Option<Arc<[Vector]>>>,
     cards: Mutex<HashMap<Vec<String>, Arc<CardReader>>>,
     lately: Mutex<HashMap<String, Vector>>,
 }
 
 impl Engine {
-    /// Fits the engine to its sentences. That takes a vector of each the first time, seconds.
+    /// An engine with what was learnt by this model before, or learns it. That takes a vector of each sentence, seconds; what was
+    /// made of them is kept as it comes, so that whoever breaks off goes on there.
     ///
     /// # Errors
     /// [`EmbedError`] where the sentences have no vectors.
     pub async fn new(embed: Arc<dyn Embed>, kept: Arc<dyn VectorStore>) -> Result<Self, EmbedError> {
-        let all: Vec<Sentence> = sentences().collect();
-        let texts: Vec<&str> = all.iter().map(|sentence| sentence.text).collect();
-        let vectors = vectors(embed.as_ref(), kept.as_ref(), &texts).await?;
-        let space = Space::of(all.iter().copied().zip(&vectors));
-        let directions: Vec<Vector> = vectors.iter().map(|vector| space.direction(vector)).collect();
-        let fit = |class: &dyn Fn(&Sentence) -> Option<usize>, classes: usize| {
-            let examples: Vec<(&[f32], usize)> = all
-                .iter()
-                .zip(&directions)
-                .filter_map(|(sentence, direction)| Some((direction.numbers(), class(sentence)?)))
-                .collect();
-            Probe::fit(&examples, classes)
+        let key = kept::key([embed.model(), FILE]);
+        let known = kept.load(&key).await.and_then(|bytes| Learnt::read(&bytes));
+        let (learnt, background) = match known {
+            Some(learnt) => (learnt, None),
+            None => {
+                let (learnt, background) = learn(embed.as_ref(), kept.as_ref()).await?;
+                kept.keep(&key, learnt.kept()).await;
+                (learnt, Some(background))
+            }
         };
-        let act = |sentence: &Sentence| Act::ALL.iter().position(|act| *act == sentence.act);
-        let talk = |sentence: &Sentence| Talk::ALL.iter().position(|talk| Some(*talk) == sentence.talk);
         Ok(Self {
-            acts: fit(&act, Act::ALL.len()),
-            talk: fit(&talk, Talk::ALL.len()),
-            destroys: fit(&|sentence| sentence.destroys.map(usize::from), 2),
-            conditional: fit(&|sentence| sentence.is_conditional.map(usize::from), 2),
-            background: all
-                .iter()
-                .zip(&directions)
-                .filter(|(sentence, _)| sentence.is_background)
-                .map(|(_, direction)| direction.clone())
-                .collect(),
-            space,
             embed,
             kept,
+            learnt,
+            background: Mutex::new(background),
             cards: Mutex::default(),
             lately: Mutex::default(),
         })
@@ -160,23 +124,44 @@ impl Engine {
     /// # Errors
     /// [`EmbedError`] where its texts have no vectors.
     pub async fn card(&self, texts: &[&str]) -> Result<Arc<CardReader>, EmbedError> {
-        let texts = texts.get(..CARD_TEXTS_MAX).unwrap_or(texts);
-        let key: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        let known = |cards: &Mutex<HashMap<Vec<String>, Arc<CardReader>>>| {
-            let cards = cards.lock().unwrap_or_else(PoisonError::into_inner);
-            cards.get(&key).cloned()
-        };
-        if let Some(card) = known(&self.cards) {
-            return Ok(card);
+        let texts: Vec<&str> = texts
+            .iter()
+            .take(CARD_TEXTS_MAX)
+            .map(|text| to_read(text))
+            .collect();
+        let own: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        if let Some(card) = locked(&self.cards).get(&own) {
+            return Ok(Arc::clone(card));
         }
-        let vectors = vectors(self.embed.as_ref(), self.kept.as_ref(), texts).await?;
-        let directions = vectors.iter().map(|vector| self.space.direction(vector));
-        let card = Arc::new(CardReader::new(directions.collect(), &self.background));
-        let mut cards = self.cards.lock().unwrap_or_else(PoisonError::into_inner);
+        // What a card is depends on where sentences lie, too.
+        let made_of = [self.embed.model(), FILE]
+            .into_iter()
+            .chain(texts.iter().copied());
+        let key = kept::key(made_of);
+        let known = self.kept.load(&key).await;
+        let known = known.and_then(|bytes| CardReader::read(&bytes, texts.len()));
+        let card = match known.filter(|card| card.width() == self.learnt.space.width()) {
+            Some(card) => card,
+            None => {
+                let vectors = self.vectors(&texts).await?;
+                let directions: Vec<Vector> = vectors
+                    .iter()
+                    .map(|vector| self.learnt.space.direction(vector))
+                    .collect();
+                let background = self.background().await?;
+                let bytes = aside(move || CardReader::new(directions, &background).kept()).await?;
+                // As the next process reads it, so that it is the same for both.
+                let card = CardReader::read(&bytes, texts.len()).ok_or(EmbedError::Form)?;
+                self.kept.keep(&key, bytes).await;
+                card
+            }
+        };
+        let card = Arc::new(card);
+        let mut cards = locked(&self.cards);
         if cards.len() >= CARDS_MAX {
             cards.clear();
         }
-        cards.insert(key, Arc::clone(&card));
+        cards.insert(own, Arc::clone(&card));
         Ok(card)
     }
 
@@ -188,21 +173,19 @@ impl Engine {
         let texts: Vec<&str> = texts.iter().map(|text| to_read(text)).collect();
         let vectors = self.lately(&texts).await?;
         let reading = |vector: &Vector| {
-            let said = self.space.direction(vector);
+            let said = self.learnt.space.direction(vector);
             let second = |of: Vec<f32>| of.get(1).copied().unwrap_or_default();
             Reading {
-                acts: self.acts.of(said.numbers()),
-                talk: self.talk.of(said.numbers()),
-                destroys: second(self.destroys.of(said.numbers())),
-                conditional: second(self.conditional.of(said.numbers())),
+                acts: self.learnt.acts.of(said.numbers()),
+                talk: self.learnt.talk.of(said.numbers()),
+                destroys: second(self.learnt.destroys.of(said.numbers())),
+                conditional: second(self.learnt.conditional.of(said.numbers())),
                 fits: cards.iter().map(|card| card.fit(&said)).collect(),
             }
         };
         Ok(vectors.iter().map(reading).collect())
     }
-}
 
-impl Engine {
     /// What somebody said in a chat, ready to be held against what is said later. Nobody's words are kept anywhere but in this
     /// process.
     ///
@@ -211,26 +194,20 @@ impl Engine {
     pub async fn said(&self, texts: &[&str]) -> Result<CardReader, EmbedError> {
         let texts: Vec<&str> = texts.iter().map(|text| to_read(text)).collect();
         let vectors = self.lately(&texts).await?;
-        let directions = vectors.iter().map(|vector| self.space.direction(vector));
-        Ok(CardReader::new(directions.collect(), &self.background))
+        let directions = vectors.iter().map(|vector| self.learnt.space.direction(vector));
+        Ok(CardReader::new(directions.collect(), &self.background().await?))
     }
 
     /// The vectors of texts, of which some were read a moment ago: who routes a message reads it after who asked what it does, and
     /// what a chat is about is asked with each of its messages.
     async fn lately(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        let known = |text: &&str| {
-            let lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
-            lately.get(*text).cloned()
-        };
+        let known = |text: &&str| locked(&self.lately).get(*text).cloned();
         let mut found: Vec<Option<Vector>> = texts.iter().map(known).collect();
         let missing = texts.iter().zip(&found).filter(|(_, found)| found.is_none());
         let missing: Vec<&str> = missing.map(|(text, _)| *text).collect();
         if !missing.is_empty() {
-            let made = self.embed.embed(&missing).await?;
-            if made.len() != missing.len() {
-                return Err(EmbedError::Unavailable);
-            }
-            let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+            let made = self.vectors(&missing).await?;
+            let mut lately = locked(&self.lately);
             if lately.len() + made.len() > LATELY_MAX {
                 lately.clear();
             }
@@ -244,21 +221,249 @@ impl Engine {
         }
         Ok(found.into_iter().flatten().collect())
     }
+
+    /// Vectors that can be held against what was learnt.
+    async fn vectors(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        let vectors = embedded(self.embed.as_ref(), texts).await?;
+        let is_known = |vector: &Vector| vector.numbers().len() == self.learnt.space.width();
+        vectors
+            .iter()
+            .all(is_known)
+            .then_some(vectors)
+            .ok_or(EmbedError::Form)
+    }
+
+    async fn background(&self) -> Result<Arc<[Vector]>, EmbedError> {
+        if let Some(background) = locked(&self.background).as_ref() {
+            return Ok(Arc::clone(background));
+        }
+        let vectors = all_vectors(self.embed.as_ref(), self.kept.as_ref()).await?;
+        let background = background(&self.learnt, &vectors);
+        *locked(&self.background) = Some(Arc::clone(&background));
+        Ok(background)
+    }
 }
 
-async fn vectors(
-    embed: &dyn Embed,
-    kept: &dyn VectorStore,
-    texts: &[&str],
-) -> Result<Vec<Vector>, EmbedError> {
-    if let Some(vectors) = kept.load(embed.model(), texts).await {
-        return Ok(vectors);
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Computes on another thread than those that serve.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, EmbedError> {
+    spawn_blocking(work).await.map_err(|_| EmbedError::Failed)
+}
+
+async fn learn(embed: &dyn Embed, kept: &dyn VectorStore) -> Result<(Learnt, Arc<[Vector]>), EmbedError> {
+    let vectors = all_vectors(embed, kept).await?;
+    aside(move || {
+        let all: Vec<Sentence> = sentences().collect();
+        let learnt = Learnt::of(&all, &vectors);
+        let background = background(&learnt, &vectors);
+        (learnt, background)
+    })
+    .await
+}
+
+/// The directions of what anybody may say.
+fn background(learnt: &Learnt, vectors: &[Vector]) -> Arc<[Vector]> {
+    let said = sentences()
+        .zip(vectors)
+        .filter(|(sentence, _)| sentence.is_background);
+    said.map(|(_, vector)| learnt.space.direction(vector)).collect()
+}
+
+/// The vectors of all labelled sentences, as they are kept: what is missing is made and kept, piece by piece.
+async fn all_vectors(embed: &dyn Embed, kept: &dyn VectorStore) -> Result<Vec<Vector>, EmbedError> {
+    let texts: Vec<&str> = sentences().map(|sentence| sentence.text).collect();
+    let pieces: Vec<(&[&str], String)> = texts
+        .chunks(AT_ONCE)
+        .map(|piece| {
+            let made_of = [embed.model()].into_iter().chain(piece.iter().copied());
+            (piece, kept::key(made_of))
+        })
+        .collect();
+    let known = join_all(pieces.iter().map(|(_, key)| kept.load(key))).await;
+    let mut vectors: Vec<Vector> = Vec::with_capacity(texts.len());
+    for ((piece, key), known) in pieces.into_iter().zip(known) {
+        let known = known.and_then(|bytes| kept::unpacked(&bytes, piece.len()));
+        let found = match known {
+            Some(known) => known,
+            None => {
+                let bytes = kept::packed(&embedded(embed, piece).await?);
+                let made = kept::unpacked(&bytes, piece.len()).ok_or(EmbedError::Form)?;
+                kept.keep(&key, bytes).await;
+                made
+            }
+        };
+        vectors.extend(found);
     }
-    let mut vectors = Vec::with_capacity(texts.len());
-    // Few at a time, so that whoever wants it to end need not wait for all of them.
-    for some in texts.chunks(AT_ONCE) {
-        vectors.extend(embed.embed(some).await?);
+    of_one_width(vectors, texts.len())
+}
+
+/// One vector for each text.
+async fn embedded(embed: &dyn Embed, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+    of_one_width(embed.embed(texts).await?, texts.len())
+}
+
+/// So many vectors that can be held against one another: an engine may be somebody else's.
+fn of_one_width(vectors: Vec<Vector>, count: usize) -> Result<Vec<Vector>, EmbedError> {
+    let width = vectors.first().map_or(0, |vector| vector.numbers().len());
+    let is_good = vectors.len() == count
+        && (1..=WIDTH_MAX).contains(&width)
+        && vectors.iter().all(|vector| vector.numbers().len() == width);
+    is_good.then_some(vectors).ok_or(EmbedError::Form)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use async_trait::async_trait;
+
+    use super::*;
+
+    /// A model whose vectors follow from letters alone, and which counts and remembers what it was asked.
+    #[derive(Default)]
+    struct Letters {
+        asked: Mutex<Vec<String>>,
+        /// After so many texts it is away.
+        ends_after: Option<usize>,
+        shape: AtomicUsize,
     }
-    kept.keep(embed.model(), texts, &vectors).await;
-    Ok(vectors)
+
+    const WIDTH: usize = 24;
+    /// Shapes of answers: as it should be, one too few, one too many, wider than before.
+    const FEW: usize = 1;
+    const MANY: usize = 2;
+    const WIDE: usize = 3;
+
+    #[async_trait]
+    impl Embed for Letters {
+        fn model(&self) -> &str {
+            "letters"
+        }
+
+        async fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+            let mut asked = locked(&self.asked);
+            asked.extend(texts.iter().map(|text| (*text).to_owned()));
+            if self.ends_after.is_some_and(|most| asked.len() > most) {
+                return Err(EmbedError::Unavailable);
+            }
+            let shape = self.shape.load(Ordering::Relaxed);
+            let vector = |text: &&str| {
+                let mut numbers = vec![1.0; if shape == WIDE { WIDTH + 1 } else { WIDTH }];
+                for (at, byte) in text.bytes().enumerate() {
+                    numbers[usize::from(byte) * 7 % WIDTH] += f32::from(byte % 5) / (1.0 + at as f32);
+                }
+                Vector::of(numbers)
+            };
+            let mut vectors: Vec<Vector> = texts.iter().map(vector).collect();
+            match shape {
+                FEW => _ = vectors.pop(),
+                MANY => vectors.push(Vector::of(vec![1.0; WIDTH])),
+                _ => {}
+            }
+            Ok(vectors)
+        }
+    }
+
+    #[derive(Default)]
+    struct Shelf(Mutex<HashMap<String, Vec<u8>>>);
+
+    #[async_trait]
+    impl VectorStore for Shelf {
+        async fn load(&self, key: &str) -> Option<Vec<u8>> {
+            locked(&self.0).get(key).cloned()
+        }
+        async fn keep(&self, key: &str, bytes: Vec<u8>) {
+            assert!(bytes.len() < 300_000, "{} bytes", bytes.len());
+            locked(&self.0).insert(key.to_owned(), bytes);
+        }
+    }
+
+    async fn engine(model: &Arc<Letters>, shelf: &Arc<Shelf>) -> Result<Engine, EmbedError> {
+        Engine::new(
+            Arc::clone(model) as Arc<dyn Embed>,
+            Arc::clone(shelf) as Arc<dyn VectorStore>,
+        )
+        .await
+    }
+
+    fn taken(model: &Letters) -> Vec<String> {
+        std::mem::take(&mut *locked(&model.asked))
+    }
+
+    const CARD: [&str; 3] = ["Weather", "Tells the weather", "Will it rain in Oslo?"];
+
+    #[tokio::test]
+    async fn sentences_and_cards_are_embedded_once_and_then_messages_alone() {
+        let (model, shelf) = (Arc::<Letters>::default(), Arc::<Shelf>::default());
+        let first = engine(&model, &shelf).await.unwrap();
+        assert_eq!(taken(&model).len(), sentences().count());
+        let card = first.card(&CARD).await.unwrap();
+        assert_eq!(taken(&model), CARD);
+        let said = first.read(&["rain in Bergen?"], &[card]).await.unwrap();
+        let again = first.card(&CARD).await.unwrap();
+        assert_eq!(said, first.read(&["rain in Bergen?"], &[again]).await.unwrap());
+        assert_eq!(taken(&model), ["rain in Bergen?"]);
+
+        // Another process reads the same, and asks for nothing but the message.
+        let second = engine(&model, &shelf).await.unwrap();
+        let card = second.card(&CARD).await.unwrap();
+        assert_eq!(said, second.read(&["rain in Bergen?"], &[card]).await.unwrap());
+        assert_eq!(taken(&model), ["rain in Bergen?"]);
+        // A card that is new to it is measured against sentences that are kept.
+        second.card(&["Stays", "Finds a flat"]).await.unwrap();
+        assert_eq!(taken(&model), ["Stays", "Finds a flat"]);
+    }
+
+    #[tokio::test]
+    async fn who_learns_goes_on_where_another_broke_off() {
+        let shelf = Arc::<Shelf>::default();
+        let breaks = Letters {
+            ends_after: Some(1_000),
+            ..Letters::default()
+        };
+        let broken = engine(&Arc::new(breaks), &shelf).await.err();
+        assert_eq!(broken, Some(EmbedError::Unavailable));
+        let model = Arc::<Letters>::default();
+        engine(&model, &shelf).await.unwrap();
+        let kept = 1_000 / AT_ONCE * AT_ONCE;
+        assert_eq!(taken(&model).len(), sentences().count() - kept);
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_and_broken_is_made_again() {
+        let (model, shelf) = (Arc::<Letters>::default(), Arc::<Shelf>::default());
+        let first = engine(&model, &shelf).await.unwrap();
+        first.card(&CARD).await.unwrap();
+        let all = taken(&model).len();
+        locked(&shelf.0)
+            .values_mut()
+            .for_each(|bytes| bytes.truncate(bytes.len() - 1));
+        let second = engine(&model, &shelf).await.unwrap();
+        second.card(&CARD).await.unwrap();
+        assert_eq!(taken(&model).len(), all);
+    }
+
+    #[tokio::test]
+    async fn vectors_of_another_form_are_an_error_and_nothing_is_kept() {
+        let (model, shelf) = (Arc::<Letters>::default(), Arc::<Shelf>::default());
+        let good = engine(&model, &shelf).await.unwrap();
+        let kept = locked(&shelf.0).len();
+        for shape in [FEW, MANY, WIDE] {
+            model.shape.store(shape, Ordering::Relaxed);
+            assert_eq!(good.card(&CARD).await.err(), Some(EmbedError::Form), "{shape}");
+            assert_eq!(
+                good.read(&["rain?"], &[]).await.err(),
+                Some(EmbedError::Form),
+                "{shape}"
+            );
+        }
+        assert_eq!(locked(&shelf.0).len(), kept);
+        model.shape.store(FEW, Ordering::Relaxed);
+        let empty = Arc::<Shelf>::default();
+        assert_eq!(engine(&model, &empty).await.err(), Some(EmbedError::Form));
+        assert!(locked(&empty.0).is_empty());
+    }
 }

@@ -12,7 +12,7 @@ const RIDGE: f64 = 0.01;
 /// A fitted classifier: a row of weights a class, the last of them for the constant.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Probe {
-    rows: Vec<Vec<f32>>,
+    pub(crate) rows: Vec<Vec<f32>>,
 }
 
 impl Probe {

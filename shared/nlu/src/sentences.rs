@@ -1,8 +1,10 @@
 //! Labelled sentences: what people say, in several languages, and what they do by it. The classifiers are fitted to them, and
 //! cards are measured against them. One file, `data/sentences.tsv`: label, language, sentence.
 
+use std::collections::BTreeSet;
+
 /// The file.
-const FILE: &str = include_str!("../data/sentences.tsv");
+pub(crate) const FILE: &str = include_str!("../data/sentences.tsv");
 
 /// What somebody does by saying a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,6 +90,12 @@ pub(crate) struct Sentence {
     pub(crate) is_conditional: Option<bool>,
     /// Whether cards are measured against it: only what somebody may want of some agent.
     pub(crate) is_background: bool,
+}
+
+/// How many languages they are in.
+pub(crate) fn languages() -> usize {
+    let languages: BTreeSet<&str> = sentences().map(|sentence| sentence.language).collect();
+    languages.len()
 }
 
 /// All of them.

@@ -31,17 +31,31 @@ impl Space {
             by_language.entry(sentence.language).or_default().push(vector);
         }
         let mean = mean_of(all.map(|(_, vector)| vector));
-        let languages = by_language.into_values().map(|own| {
-            let own = mean_of(own.into_iter());
-            Language {
-                direction: Vector::of(difference(&own, &mean)),
-                mean: own,
-            }
-        });
+        let languages = by_language.into_values().map(|own| mean_of(own.into_iter()));
+        Self::around(mean, languages.collect())
+    }
+
+    /// The space with these means: of everything, and of each language.
+    pub(crate) fn around(mean: Vec<f32>, languages: Vec<Vec<f32>>) -> Self {
+        let language = |own: Vec<f32>| Language {
+            direction: Vector::of(difference(&own, &mean)),
+            mean: own,
+        };
         Self {
-            languages: languages.collect(),
+            languages: languages.into_iter().map(language).collect(),
             mean,
         }
+    }
+
+    /// The means that it is made of, that of everything first.
+    pub(crate) fn means(&self) -> impl Iterator<Item = &[f32]> {
+        let languages = self.languages.iter().map(|language| language.mean.as_slice());
+        std::iter::once(self.mean.as_slice()).chain(languages)
+    }
+
+    /// How many numbers a vector has here.
+    pub(crate) fn width(&self) -> usize {
+        self.mean.len()
     }
 
     /// What a sentence says, as a direction, whatever its language.

@@ -44,6 +44,7 @@ mod tasks;
 mod tenants;
 mod transact;
 mod usage;
+mod vectors;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -80,6 +81,7 @@ pub use tasks::{
 };
 pub use tenants::{Logo, OwnSettings, SETTINGS_TTL, Standing, TenantSettings, Tenants};
 pub use usage::{DayUsage, ModelUsage, TokenHold, USAGE_DAYS_MAX, Usage, day_of};
+pub use vectors::Vectors;
 
 /// The door to every table. Cheap to clone.
 #[derive(Clone)]
@@ -208,6 +210,12 @@ impl Store {
     #[must_use]
     pub fn usage(&self) -> Usage<'_> {
         Usage { store: self }
+    }
+
+    /// What was made of vectors of sentences.
+    #[must_use]
+    pub fn vectors(&self) -> Vectors<'_> {
+        Vectors { store: self }
     }
 
     /// The order agent's data.

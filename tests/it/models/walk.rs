@@ -37,6 +37,7 @@ pub(super) fn models(dialect: Dialect, server: &ModelServer, rules: bool, tokens
         list.push(json!({"kind": "rules"}));
     }
     Models {
+        embed: String::new(),
         list: Value::from(list).to_string(),
         keys: BTreeMap::from([("the/key".to_owned(), SecretString::from(KEY))]),
         bedrock: Some(server.url().clone()),

@@ -24,7 +24,7 @@ use crate::thinking::thought::Thought;
 
 /// How far back the user's other chats are looked through.
 const ELSEWHERE_MAX: u32 = 30;
-/// How long the engine of sentences is waited for.
+/// How long an engine of sentences in this process is waited for.
 const HEARD_WITHIN: Duration = Duration::from_secs(3);
 /// The key in a message's metadata under which a chat finds the task that the answer comes from.
 const GOES_ON_IN: &str = "goesOnIn";
@@ -144,14 +144,16 @@ impl Thinker {
         agents: &Agents,
         (here, elsewhere): (&[Task], Option<&[Task]>),
     ) -> Option<Heard> {
-        let engine = self.deps().understanding.get()?;
+        let understanding = &self.deps().understanding;
+        let engine = understanding.ready().await?;
         // Other chats' newest come first.
         let tasks: Vec<&Task> = elsewhere.unwrap_or_default().iter().rev().chain(here).collect();
         let hearing = Box::pin(heard::hear(engine, text, (agents, &tasks)));
-        match tokio::time::timeout(HEARD_WITHIN, hearing).await {
+        let within = understanding.patience().unwrap_or(HEARD_WITHIN);
+        match tokio::time::timeout(within, hearing).await {
             Ok(Ok(heard)) => Some(heard),
             Ok(Err(error)) => {
-                tracing::warn!(%error, "a message is read by its words alone");
+                understanding.failed(&error);
                 None
             }
             Err(_) => {

@@ -22,6 +22,7 @@ mod plans;
 mod reminders;
 mod robust;
 mod scripted;
+mod sentences;
 mod turns;
 mod waiting;
 mod world;

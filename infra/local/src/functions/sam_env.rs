@@ -190,6 +190,7 @@ fn shared(
     known.insert("OAUTH_PROVIDERS_SECRET", named::CALENDAR_PROVIDERS.to_owned());
     if let Some(models) = &outside.models {
         known.insert("MODELS", models.list.clone());
+        known.insert("EMBED", models.embed.clone());
         known.insert("TOKENS_PER_DAY", models.tokens_per_day.to_string());
         let bedrock = models.bedrock.as_ref().map(Url::to_string);
         known.extend(bedrock.map(|url| ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)));

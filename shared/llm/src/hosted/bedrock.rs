@@ -69,15 +69,9 @@ impl Bedrock {
     }
 
     async fn client(&self) -> &Client {
-        let made = self.client.get_or_init(|| async {
-            let shared = (self.aws)(self.region.as_deref());
-            // The chain tries again, and our own limits end what is silent.
-            let config = aws_sdk_bedrockruntime::config::Builder::from(&shared)
-                .retry_config(RetryConfig::disabled())
-                .timeout_config(TimeoutConfig::disabled())
-                .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
-            Client::from_conf(config.build())
-        });
+        let made = self
+            .client
+            .get_or_init(|| async { Client::from_conf(config(&self.aws, self.region.as_deref()).build()) });
         made.await
     }
 
@@ -214,6 +208,14 @@ impl Provider for Bedrock {
         let late = |_| Fault::Broken("it takes too long".to_owned());
         whole.map_err(late)??.answer(&self.name, dialogue)
     }
+}
+
+/// What every client of Bedrock is told: whoever asks tries again, and our own limits end what is silent.
+pub(crate) fn config(aws: &AwsSettings, region: Option<&str>) -> aws_sdk_bedrockruntime::config::Builder {
+    aws_sdk_bedrockruntime::config::Builder::from(&aws(region))
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(TimeoutConfig::disabled())
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
 }
 
 fn tools(dialogue: &Dialogue) -> Result<ToolConfiguration, BuildError> {

@@ -8,6 +8,7 @@ mod chunk;
 mod dialogue;
 mod fault;
 mod openai;
+mod sentences;
 mod settings;
 mod tools;
 
@@ -15,6 +16,7 @@ pub use bedrock::{AwsSettings, Bedrock};
 pub use chain::{Chain, ChainLimits, Link};
 pub use fault::Fault;
 pub use openai::OpenAi;
+pub use sentences::{SentenceModel, SentenceSetting};
 pub use settings::{ModelList, ModelListError, ModelParts};
 
 use async_trait::async_trait;

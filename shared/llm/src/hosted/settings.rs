@@ -38,7 +38,7 @@ pub struct ModelList(Vec<Setting>);
 
 /// One model of a list.
 #[derive(Debug, Clone, PartialEq)]
-enum Setting {
+pub(super) enum Setting {
     Bedrock {
         model: String,
         region: Option<String>,
@@ -55,7 +55,7 @@ enum Setting {
 
 /// What bounds one model's answers and prompts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Bounds {
+pub(super) struct Bounds {
     answer: u32,
     prompt: usize,
     limits: EventLimits,
@@ -64,7 +64,7 @@ struct Bounds {
 /// One model as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+pub(super) struct Written {
     kind: String,
     model: Option<String>,
     url: Option<String>,
@@ -79,13 +79,42 @@ struct Written {
     first_byte: Option<f64>,
     /// Seconds of silence within an answer.
     idle: Option<f64>,
+    /// Of a model of sentences: how many numbers a vector has.
+    pub(super) dimensions: Option<usize>,
+}
+
+impl Written {
+    /// One as it is written alone, without what only models that answer have.
+    pub(super) fn of_sentences(text: &str) -> Result<Self, ModelListError> {
+        let written: Self = serde_json::from_str(text).map_err(|error| form(&error))?;
+        let answers = written.max_tokens.is_some() || written.prompt_tokens.is_some();
+        match answers || written.first_byte.is_some() || written.idle.is_some() {
+            true => Err(alone(
+                "a model of sentences gives no answers that could be bounded",
+            )),
+            false => Ok(written),
+        }
+    }
+}
+
+/// Where a text stops being what it should. Serde's own message quotes values.
+fn form(error: &serde_json::Error) -> ModelListError {
+    ModelListError::Form {
+        line: error.line(),
+        column: error.column(),
+    }
+}
+
+/// What is wrong with a model that is named alone.
+pub(super) fn alone(problem: &'static str) -> ModelListError {
+    ModelListError::Model { number: 1, problem }
 }
 
 /// What is wrong with a list. It quotes no values: one may be a key that was put in the wrong place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelListError {
     /// It is not JSON, or has unknown fields.
-    #[error("it is not the JSON list it should be (line {line}, column {column})")]
+    #[error("it is not the JSON it should be (line {line}, column {column})")]
     Form {
         /// Where it stops being it.
         line: usize,
@@ -125,23 +154,38 @@ pub struct ModelParts<'a> {
     pub keys: BTreeMap<String, SecretString>,
 }
 
+impl ModelParts<'_> {
+    /// The key of that name, where a model has one.
+    pub(super) fn key(&self, name: Option<String>) -> Result<Option<SecretString>, ModelListError> {
+        let found = |name: String| self.keys.get(&name).cloned().ok_or(ModelListError::Key(name));
+        name.map(found).transpose()
+    }
+}
+
+impl From<CallError> for ModelListError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::NotAllowed(reason) => Self::Address(reason),
+            error => Self::Address(error.to_string()),
+        }
+    }
+}
+
 impl FromStr for ModelList {
     type Err = ModelListError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // Only where it stopped: serde's message quotes values.
-        let written: Vec<Written> = serde_json::from_str(text).map_err(|error| ModelListError::Form {
-            line: error.line(),
-            column: error.column(),
-        })?;
+        let written: Vec<Written> = serde_json::from_str(text).map_err(|error| form(&error))?;
         if !(1..=MODELS_MAX).contains(&written.len()) {
             return Err(ModelListError::Count);
         }
         let count = written.len();
         let numbered = (1..).zip(written);
         let settings = numbered.map(|(number, written)| {
+            let has_dimensions = written.dimensions.is_some();
             let setting = Setting::of(written).and_then(|setting| match setting {
                 Setting::Rules if number < count => Err("rules always answer, so they come last"),
+                _ if has_dimensions => Err("only a model of sentences has dimensions"),
                 setting => Ok(setting),
             });
             setting.map_err(|problem| ModelListError::Model { number, problem })
@@ -151,7 +195,7 @@ impl FromStr for ModelList {
 }
 
 impl Setting {
-    fn of(written: Written) -> Result<Self, &'static str> {
+    pub(super) fn of(written: Written) -> Result<Self, &'static str> {
         let bounds = Bounds::of(&written)?;
         match written.kind.as_str() {
             "bedrock" if written.url.is_some() || written.key.is_some() => {
@@ -277,16 +321,10 @@ impl Setting {
                 key,
                 bounds,
             } => {
-                let key = match key {
-                    Some(name) => Some(parts.keys.get(&name).cloned().ok_or(ModelListError::Key(name))?),
-                    None => None,
-                };
+                let key = parts.key(key)?;
                 let bounded = (bounds.answer, bounds.limits);
                 let model = OpenAi::new(parts.outbound, (&url, &model), key, bounded);
-                model.check().map_err(|error| match error {
-                    CallError::NotAllowed(reason) => ModelListError::Address(reason),
-                    error => ModelListError::Address(error.to_string()),
-                })?;
+                model.check()?;
                 (Box::new(model), bounds)
             }
         };

@@ -53,14 +53,11 @@ fn models_are_read_in_their_order() {
 #[test]
 fn what_is_wrong_is_said_and_never_quoted() {
     for (text, expected) in [
-        ("", "not the JSON list"),
-        ("hunter2", "not the JSON list"),
-        ("{}", "not the JSON list"),
-        (
-            r#"[{"kind": "openai", "api_key": "hunter2"}]"#,
-            "not the JSON list",
-        ),
-        (r#"["hunter2"]"#, "not the JSON list"),
+        ("", "not the JSON"),
+        ("hunter2", "not the JSON"),
+        ("{}", "not the JSON"),
+        (r#"[{"kind": "openai", "api_key": "hunter2"}]"#, "not the JSON"),
+        (r#"["hunter2"]"#, "not the JSON"),
         ("[]", "1 to 8"),
         (r#"[{"kind": "hunter2"}]"#, "model 1: its kind"),
         (

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use domain::{AgentType, to_read};
+use futures_util::future::try_join_all;
 use nlu::{Act, CardReader, EmbedError, Engine, Reading};
 
 use super::order::{self, Piece};
@@ -112,17 +113,20 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
 /// # Errors
 /// [`EmbedError`] where their texts have no vectors.
 pub async fn cards(engine: &Engine, agents: &[AgentBrief]) -> Result<Vec<Arc<CardReader>>, EmbedError> {
-    let mut cards = Vec::with_capacity(agents.len());
-    for agent in agents {
+    let ready = agents.iter().map(|agent| async move {
         let mut texts = vec![agent.name(), agent.description()];
         for skill in agent.skills() {
             texts.extend([skill.name(), skill.description()]);
             texts.extend(skill.examples().iter().take(EXAMPLES_MAX).map(String::as_str));
         }
         texts.retain(|text| !text.is_empty());
-        cards.push(engine.card(&texts).await?);
-    }
-    Ok(cards)
+        if texts.is_empty() {
+            texts.push(agent.agent_type().as_str());
+        }
+        engine.card(&texts).await
+    });
+    // Side by side: what is new waits for a place where it is kept, or for a model.
+    try_join_all(ready).await
 }
 
 fn follow_up(prompt: &Prompt, text: &str, last: &AgentType) -> Option<Answer> {

@@ -5,7 +5,11 @@ mod encoder;
 mod file;
 mod pieces;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
 use crate::embed::{Embed, EmbedError, Vector};
 use encoder::Encoder;
@@ -65,8 +69,16 @@ pub enum WeightsError {
     Unknown,
 }
 
-/// The model, ready to embed.
+/// So many lists of texts are read at once: the rest of the machine is for those who serve.
+const AT_ONCE: usize = 1;
+
+/// The model, ready to embed on threads of its own.
 pub struct E5 {
+    model: Arc<Model>,
+    seats: Semaphore,
+}
+
+struct Model {
     pieces: Pieces,
     encoder: Encoder,
 }
@@ -81,14 +93,16 @@ impl E5 {
         let sizes = file::Sizes::read(&mut file)?;
         let pieces = Pieces::read(&mut file)?;
         let encoder = Encoder::read(sizes, &file::Directory::read(&mut file)?)?;
-        Ok(Self { pieces, encoder })
+        Ok(Self {
+            model: Arc::new(Model { pieces, encoder }),
+            seats: Semaphore::new(AT_ONCE),
+        })
     }
+}
 
+impl Model {
     /// The vectors of texts, in their order.
-    ///
-    /// # Errors
-    /// [`EmbedError`] where the encoder cannot be run.
-    pub fn vectors(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+    fn vectors(&self, texts: &[String]) -> Result<Vec<Vector>, EmbedError> {
         let most = PIECES_MAX.min(self.encoder.positions());
         let mut vectors = Vec::with_capacity(texts.len());
         let mut batch: Vec<Vec<u32>> = Vec::new();
@@ -115,6 +129,10 @@ impl Embed for E5 {
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        self.vectors(texts)
+        let _seat = self.seats.acquire().await.map_err(|_| EmbedError::Unavailable)?;
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        let model = Arc::clone(&self.model);
+        let read = spawn_blocking(move || model.vectors(&texts));
+        read.await.map_err(|_| EmbedError::Unavailable)?
     }
 }

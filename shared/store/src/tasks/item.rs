@@ -276,7 +276,7 @@ fn ended(expires_at: i64) -> Timestamp {
 }
 
 /// True where the item has ended. One without an end is of a task that is not finished.
-pub(super) fn is_over(expires_at: Option<i64>, now: Timestamp) -> bool {
+pub(crate) fn is_over(expires_at: Option<i64>, now: Timestamp) -> bool {
     expires_at.is_some_and(|at| ended(at) <= now)
 }
 

@@ -36,6 +36,7 @@ mod subscriptions;
 mod tasks;
 mod tenants;
 mod usage;
+mod vectors;
 
 use std::time::Duration;
 

@@ -58,6 +58,7 @@ impl Asking {
         let system = System::start(Options {
             data: Data::Folder(folder.path().to_owned()),
             models: Some(Models {
+                embed: String::new(),
                 list: list.to_string(),
                 keys: BTreeMap::<String, SecretString>::new(),
                 bedrock: None,

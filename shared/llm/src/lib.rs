@@ -44,6 +44,6 @@ pub use model::{
 pub use models::offline;
 pub use nlu::InputSchema;
 pub use rules::{
-    Rules, best_fitting, cards, corrects, is_content, is_for_somebody, is_surely_for_somebody, lacking,
-    nearest, offer, summary,
+    Clause, Rules, best_fitting, cards, clauses, corrects, is_content, is_for_somebody,
+    is_surely_for_somebody, lacking, nearest, offer, summary,
 };

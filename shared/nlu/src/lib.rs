@@ -7,7 +7,6 @@
 //! read without a model (`extract`).
 
 mod cards;
-mod clauses;
 #[cfg(feature = "e5")]
 pub mod e5;
 mod embed;
@@ -22,7 +21,6 @@ mod slot;
 mod space;
 
 pub use cards::CardReader;
-pub use clauses::clauses;
 pub use embed::{Embed, EmbedError, Vector, WIDTH_MAX};
 pub use engine::{Engine, Reading};
 pub use extract::{Asked, Extraction, Takes, extract, is_function_word};

@@ -25,6 +25,8 @@ impl<'a> Chat<'a> {
                     self.request(rest, rest)
                 }
                 [] if wish::is_dismissal(text) => Meaning::Nothing(Nothing::ToDecline, rest),
+                // What is named may be of another chat: it is held against those too.
+                [] if self.heard.is_some() && self.elsewhere.is_none() => Meaning::LookElsewhere,
                 [] if self.is_told_of_elsewhere() => self.cancel_elsewhere(rest),
                 [] => Meaning::Nothing(Nothing::ToCancel, rest),
                 several if several.len() > 1 && !target.all => Meaning::Which(Deed::Cancel, open, rest),

@@ -1,7 +1,7 @@
 //! A message as the engine of sentences hears it, clause by clause: what is done by saying it, held against what waits and runs.
 //!
 //! ```text
-//! text ─► clauses (punctuation) ─► a reading each ─► acts that can be meant here ─► runs of clauses ─► the deed, and what else is asked
+//! text ─► clauses ─► a reading each ─► acts that can be meant here ─► runs of clauses ─► the deed, and what else is asked
 //! ```
 //!
 //! An act that nothing here could be meant by is none: who says "stop" where nothing runs asks for something. What is unsure joins
@@ -22,7 +22,8 @@ const TASKS_MAX: usize = 12;
 /// How much more must speak for an act than for any other for a clause to be one of its own.
 const CLEAR: f32 = 0.2;
 /// The same for something to be ended or declined without asking, and how much must speak for it by itself.
-const SURE: f32 = 0.3;
+const SURE: f32 = 0.15;
+const SURE_NO: f32 = 0.3;
 const SURE_ALONE: f32 = -0.1;
 /// From here on a text is for an agent, whatever else it sounds like: standard deviations, as in [`Reading::fits`].
 const FITS: f32 = 3.0;
@@ -45,8 +46,9 @@ const LIKE_TOO: f32 = 0.7;
 const ASKED_LAST: f32 = 0.35;
 /// The same where it was asked before that.
 const ASKED: f32 = 0.1;
-/// What speaks against news of what is over already.
+/// What speaks against news of what is over already, and of what is in no task of the chat.
 const OVER: f32 = 0.4;
+const NOTHING_HERE: f32 = 0.6;
 
 /// A message with what was read of it.
 pub(crate) struct Heard {
@@ -120,20 +122,18 @@ pub(crate) async fn hear(
         likened.push((task.id, None));
         cards.push(Arc::new(engine.said(&texts).await?));
     }
-    let parts: Vec<&str> = nlu::clauses(text)
-        .into_iter()
-        .filter_map(|part| text.get(part))
+    let parts = llm::clauses(text);
+    let texts: Vec<&str> = std::iter::once(text)
+        .chain(parts.iter().map(|part| part.read))
         .collect();
-    let mut texts = vec![text];
-    texts.extend(parts.iter().filter(|_| parts.len() > 1));
+    let wholes = std::iter::once(text).chain(parts.iter().map(|part| part.whole));
     let readings = engine.read(&texts, &cards).await?;
-    let mut clauses: Vec<Clause> = texts
-        .iter()
+    let mut clauses: Vec<Clause> = wholes
         .zip(readings)
         .map(|(text, mut reading)| {
             let like = reading.fits.split_off(count);
             Clause {
-                text: (*text).to_owned(),
+                text: text.to_owned(),
                 reading,
                 names_new: names_new(text, tasks),
                 like: likened.iter().copied().zip(like).collect(),
@@ -190,9 +190,8 @@ impl Scene {
             // Who ends what is over already is told so.
             Act::Cancel => Some(if self.runs { 0.0 } else { -OVER }),
             Act::Retry => (self.failed || self.worked).then_some(if self.failed { 0.0 } else { -OVER }),
-            Act::Status => self
-                .worked
-                .then_some(if self.runs || self.failed { 0.0 } else { -OVER }),
+            Act::Status if !self.worked => Some(-NOTHING_HERE),
+            Act::Status => Some(if self.runs || self.failed { 0.0 } else { -OVER }),
             Act::Approve | Act::Decline => self.waits.then_some(0.0),
             Act::Done => (self.waits || self.consents).then_some(0.0),
             Act::Answer if self.asked_last => Some(ASKED_LAST),
@@ -240,6 +239,12 @@ impl Scene {
     }
 }
 
+/// Whether an act for which so much more speaks than for any other is beyond doubt.
+fn is_sure(act: Act, by: f32, clause: &Clause) -> bool {
+    let least = if act == Act::Decline { SURE_NO } else { SURE };
+    by >= least && clause.reading.of(act) >= SURE_ALONE
+}
+
 impl Heard {
     /// What the message does in such a chat.
     pub(super) fn deed(&self, scene: Scene) -> Deed {
@@ -260,7 +265,7 @@ impl Heard {
             let (_, by) = scene.act(clause);
             return Deed {
                 act: *act,
-                is_sure: by >= SURE && clause.reading.of(*act) >= SURE_ALONE,
+                is_sure: is_sure(*act, by, clause),
                 text: clause.text.trim().to_owned(),
                 of: clause.meant(),
                 jobs: clause.meant_jobs(),
@@ -268,9 +273,18 @@ impl Heard {
                 talk: clause.reading.talk(),
             };
         }
+        // Thanks beside a request are no talk.
+        let asks = groups
+            .iter()
+            .any(|(act, _)| matches!(act, Act::Request | Act::FollowUp));
+        let act = if act == Act::Talk && asks {
+            Act::Request
+        } else {
+            act
+        };
         Deed {
             act,
-            is_sure: by >= SURE && self.whole.reading.of(act) >= SURE_ALONE,
+            is_sure: is_sure(act, by, &self.whole),
             text: self.whole.text.trim().to_owned(),
             of: self.whole.meant(),
             jobs: self.whole.meant_jobs(),
@@ -322,7 +336,7 @@ impl Clause {
     fn asks_agent(&self) -> bool {
         let letters = self.text.chars().filter(|c| c.is_alphanumeric()).count();
         let asks = self.reading.of(Act::Request).max(self.reading.of(Act::FollowUp));
-        letters >= LETTERS_MIN && asks >= ASKS && self.best() >= NEAR
+        letters >= LETTERS_MIN && (asks >= ASKS && self.best() >= NEAR || self.best() >= FITS)
     }
 
     fn best(&self) -> f32 {

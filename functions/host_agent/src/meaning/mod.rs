@@ -224,6 +224,9 @@ impl<'a> Chat<'a> {
         let scene = self.scene();
         let deed = heard.deed(scene);
         let closed = Wish::closed(text);
+        if !text.contains(char::is_alphanumeric) {
+            return Meaning::Talk(Talk::Help);
+        }
         let is_asking = matches!(deed.act, Act::Request | Act::FollowUp | Act::Answer);
         let wish = match (&closed, deed.act) {
             (Some(closed), _) => closed.clone(),

@@ -30,8 +30,8 @@ pub use phrase::{offer, summary};
 use reading::Reader;
 use split::Part;
 pub use terms::is_content;
-pub use understood::cards;
 pub(crate) use understood::understood;
+pub use understood::{Clause, cards, clauses};
 
 /// The rules router.
 #[derive(Debug, Clone, Copy, Default)]

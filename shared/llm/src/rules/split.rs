@@ -277,11 +277,11 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         let ends = |c: char| {
             gap.split(c)
                 .skip(1)
-                .any(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+                .any(|rest| !c.is_ascii() || rest.is_empty() || rest.starts_with(char::is_whitespace))
         };
         let colon = ends(':');
-        let closed = ['.', '?', '!', ';'].into_iter().any(ends) || gap.contains('\n');
-        if colon || closed || [',', '&'].into_iter().any(ends) {
+        let closed = ['.', '?', '!', ';', '。', '？', '！'].into_iter().any(ends) || gap.contains('\n');
+        if colon || closed || [',', '&', '、', '，'].into_iter().any(ends) {
             // A question or exclamation mark belongs to the piece it ends.
             let mark = gap.find(['?', '!']).map_or(0, |at| at + 1);
             close(&mut start, end + mark, colon, closed);

@@ -10,7 +10,7 @@ use nlu::{Act, CardReader, EmbedError, Engine, Reading};
 use super::order::{self, Piece};
 use super::split::{self, Part};
 use super::{handed_on, last_used, phrase, send};
-use crate::{AgentBrief, Answer, Prompt, Step, Turn, Why};
+use crate::{AgentBrief, Answer, Prompt, Step, Tool, ToolCall, Turn, Why};
 
 /// Most examples of a skill that are read: whoever names more is no likelier for it.
 const EXAMPLES_MAX: usize = 6;
@@ -38,7 +38,7 @@ const PIECE_ASKS: f32 = 0.1;
 /// What must speak for a piece being a request for it to be named where nobody does it.
 const NOBODYS: f32 = 0.5;
 /// Below this a text changes or answers something, where there is something to change.
-const ASKS: f32 = 0.0;
+const ASKS: f32 = -0.1;
 /// What speaks for a request of its own by how well it fits an agent, for each standard deviation beyond [`NEAR`].
 const FIT_ASKS: f32 = 0.15;
 /// How well a text that sounds like a change must fit another agent to be for that one all the same.
@@ -47,6 +47,8 @@ const FITS_ANOTHER: f32 = 3.0;
 const DESTROYS: f32 = 0.2;
 /// From here on a text waits for something that nobody knows yet: of such sentences one of a hundred is below, of others two are above.
 const CONDITIONAL: f32 = 0.0;
+/// The same of a text that changes what was asked before.
+const CONDITIONAL_CHANGE: f32 = 0.3;
 
 /// What a prompt wants; none where words are to say it: where results are to be told, or what was said changes an earlier request.
 pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Option<Answer>, EmbedError> {
@@ -79,7 +81,9 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
         && fit < FITS_ANOTHER
         && whole.asks() + FIT_ASKS * (fit - NEAR).max(0.0) < ASKS
     {
-        if let Some(why) = must_be_asked(&whole) {
+        // A change has few words, and an "if" in them is seldom one.
+        let waits = |why: &Why| *why == Why::Conditional && whole.conditional < CONDITIONAL_CHANGE;
+        if let Some(why) = must_be_asked(&whole).filter(|why| !waits(why)) {
             let of = vec![(*last).clone()];
             return Ok(Some(Step::Choose { of, why }.into()));
         }
@@ -108,6 +112,32 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
     }))
 }
 
+/// A part of a text, between punctuation or joining words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clause<'t> {
+    /// All of it, up to the next one: together they are the text.
+    pub whole: &'t str,
+    /// What is read of it: the same as where it is decided who gets it.
+    pub read: &'t str,
+}
+
+/// The clauses of a text; where there are too many to be read one by one, or only one, none.
+#[must_use]
+pub fn clauses(text: &str) -> Vec<Clause<'_>> {
+    let pieces = split::pieces(text);
+    if pieces.len() < 2 || pieces.len() > PIECES_MAX {
+        return Vec::new();
+    }
+    let starts = pieces.iter().skip(1).map(|piece| piece.start);
+    let ends = starts.clone().chain([text.len()]);
+    let begins = std::iter::once(0).chain(starts);
+    let clause = |((begin, end), piece): ((usize, usize), &Piece)| Clause {
+        whole: text.get(begin..end).unwrap_or_default(),
+        read: excerpt(piece.of(text).trim()),
+    };
+    begins.zip(ends).zip(&pieces).map(clause).collect()
+}
+
 /// Agents' cards, ready to be held against texts.
 ///
 /// # Errors
@@ -130,10 +160,11 @@ pub async fn cards(engine: &Engine, agents: &[AgentBrief]) -> Result<Vec<Arc<Car
 }
 
 fn follow_up(prompt: &Prompt, text: &str, last: &AgentType) -> Option<Answer> {
-    let step = super::Rules.decide(prompt);
-    match step {
-        Step::Call(_) => None,
-        Step::Say(_) | Step::Choose { .. } => Some(send(Part::only(last, text)).into()),
+    let is_last =
+        |call: &ToolCall| matches!(&call.tool, Tool::SendMessage { agent_type, .. } if agent_type == last);
+    match super::Rules.decide(prompt) {
+        Step::Call(calls) if calls.iter().all(is_last) => None,
+        Step::Call(_) | Step::Say(_) | Step::Choose { .. } => Some(send(Part::only(last, text)).into()),
     }
 }
 
@@ -301,7 +332,7 @@ fn excerpt(piece: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CardText, Tool};
+    use crate::CardText;
 
     const AGENTS: [&str; 3] = ["weather", "stays", "orders"];
 
@@ -371,6 +402,23 @@ mod tests {
             Step::Choose { of, why } => Some((of.iter().map(AgentType::as_str).collect(), *why)),
             _ => None,
         }
+    }
+
+    #[test]
+    fn every_letter_of_a_text_lies_in_one_of_its_clauses() {
+        for text in [
+            "cancel that and tell me the weather in Rotterdam instead",
+            "no, forget it. Is 1066 late?",
+            "¿Va a nevar? ¿Y hoy?",
+            "もういいです。ありがとう",
+        ] {
+            let clauses = clauses(text);
+            let whole: String = clauses.iter().map(|clause| clause.whole).collect();
+            assert_eq!(whole, text);
+            assert!(clauses.len() > 1 && clauses.iter().all(|clause| clause.whole.contains(clause.read)));
+        }
+        assert_eq!(clauses("rain in Oslo"), []);
+        assert_eq!(clauses(&"a, ".repeat(400)), []);
     }
 
     #[test]

@@ -31,6 +31,10 @@ const FITS: f32 = 3.0;
 const FIT_SPEAKS: f32 = 0.15;
 const FIT_SPEAKS_FROM: f32 = 1.5;
 const FIT_SPEAKS_MOST: f32 = 0.4;
+/// From here on what is said may be about a task of another chat.
+const ELSEWHERE: f32 = -0.3;
+/// How much more must speak for a word about a task than for a request.
+const ABOUT: f32 = 0.5;
 /// Shortest id, in letters; a number of one digit counts things.
 const ID_MIN: usize = 2;
 /// What must speak for that by itself, and in how many letters.
@@ -221,6 +225,11 @@ impl Scene {
                 prior
             };
             let fits = match act {
+                // What is like what was asked for here is about that. "Report on wasps" is no news of a report on bees.
+                Act::Cancel | Act::Retry if reading.of(act) > reading.of(Act::Request) => {
+                    (FIT_SPEAKS * (clause.best_like() - LIKE)).clamp(0.0, FIT_SPEAKS_MOST)
+                }
+                Act::Request if self.worked && clause.is_about() => 0.0,
                 Act::Request => (FIT_SPEAKS * (clause.best() - FIT_SPEAKS_FROM)).clamp(0.0, FIT_SPEAKS_MOST),
                 _ => 0.0,
             };
@@ -293,6 +302,14 @@ impl Heard {
         }
     }
 
+    /// Whether it may be about a task of another chat, which it would have to be held against.
+    pub(super) fn may_be_elsewhere(&self) -> bool {
+        let reading = &self.whole.reading;
+        let about = [Act::Cancel, Act::Status, Act::Retry].map(|act| reading.of(act));
+        let about = about.into_iter().fold(f32::NEG_INFINITY, f32::max);
+        about >= ELSEWHERE && about >= reading.of(Act::Request) - FIT_SPEAKS_MOST
+    }
+
     /// Runs of clauses that do the same; what is unclear, and talk, belongs to the run before or behind it.
     fn groups(&self, scene: Scene) -> Vec<(Act, Clause)> {
         let mut out: Vec<(Act, Clause)> = Vec::new();
@@ -344,13 +361,20 @@ impl Clause {
         ranked.first().map_or(f32::NEG_INFINITY, |(_, fit)| *fit)
     }
 
+    /// Whether it sounds so much more like a word about a task than like a request that no likeness to an agent counts.
+    fn is_about(&self) -> bool {
+        let about = [Act::Cancel, Act::Status, Act::Retry].map(|act| self.reading.of(act));
+        about.into_iter().fold(f32::NEG_INFINITY, f32::max) - self.reading.of(Act::Request) >= ABOUT
+    }
+
+    fn best_like(&self) -> f32 {
+        let like = self.like.iter().map(|(_, like)| *like);
+        like.fold(f32::NEG_INFINITY, f32::max)
+    }
+
     /// The tasks that the clause is about by what they were asked for.
     fn meant(&self) -> Vec<TaskId> {
-        let best = self
-            .like
-            .iter()
-            .map(|(_, like)| *like)
-            .fold(f32::NEG_INFINITY, f32::max);
+        let best = self.best_like();
         let like = self
             .like
             .iter()
@@ -405,7 +429,8 @@ impl Heard {
 impl Chat<'_> {
     /// What is here that an act can be about.
     pub(super) fn scene(&self) -> Scene {
-        let has = |which: &dyn Fn(&Task) -> bool| self.here.iter().any(which);
+        let all = || self.here.iter().chain(self.elsewhere.unwrap_or_default());
+        let has = |which: &dyn Fn(&Task) -> bool| all().any(which);
         let asked_here = self.asked.is_some();
         Scene {
             runs: has(&which::is_open),

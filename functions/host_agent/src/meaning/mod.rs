@@ -256,6 +256,9 @@ impl<'a> Chat<'a> {
         if let Some(task) = self.picking(text) {
             return Meaning::Answer(task);
         }
+        if is_asking && self.elsewhere.is_none() && heard.may_be_elsewhere() {
+            return Meaning::LookElsewhere;
+        }
         let target = Target {
             id: wish::task_id(text),
             like: (!deed.of.is_empty()).then(|| deed.of.clone()),

@@ -1,6 +1,8 @@
 //! Which model answers.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use nlu::Slot;
@@ -28,27 +30,39 @@ pub fn offline(engine: Slot) -> Arc<dyn Model> {
     })
 }
 
+/// What comes of a prompt, later. In a box, and made in a function of its own: a host asks deep in its worker's stack.
+type Later<'a> = Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>>;
+
 /// What the engine makes of it; none where words are to say it.
-async fn understood(slot: &Slot, prompt: &Prompt) -> Option<Answer> {
-    let engine = slot.ready().await?;
-    let understood = rules::understood(engine, prompt).await;
-    understood.inspect_err(|error| slot.failed(error)).ok()?
+fn understood<'a>(slot: &'a Slot, prompt: &'a Prompt) -> Later<'a> {
+    Box::pin(async move {
+        let engine = slot.ready().await?;
+        let understood = rules::understood(engine, prompt).await;
+        understood.inspect_err(|error| slot.failed(error)).ok()?
+    })
 }
 
 impl Offline {
-    async fn understood(&self, prompt: &Prompt) -> Option<Answer> {
-        let Some(patience) = self.engine.patience() else {
-            return understood(&self.engine, prompt).await;
-        };
-        let seat = Arc::clone(&self.seats).try_acquire_owned().ok()?;
-        let (engine, own) = (self.engine.clone(), prompt.clone());
-        // It goes on when nobody waits any more: cards that it reads are kept for the messages to come. Losing it loses nothing else.
-        let work = async move {
-            let _seat = seat;
-            understood(&engine, &own).await
-        };
-        let work = tokio::spawn(work.in_current_span());
-        timeout(patience, work).await.ok()?.ok()?
+    fn understood<'a>(&'a self, prompt: &'a Prompt) -> Later<'a> {
+        match self.engine.patience() {
+            None => understood(&self.engine, prompt),
+            Some(patience) => self.understood_within(patience, prompt),
+        }
+    }
+
+    fn understood_within<'a>(&'a self, patience: Duration, prompt: &'a Prompt) -> Later<'a> {
+        Box::pin(async move {
+            let seat = Arc::clone(&self.seats).try_acquire_owned().ok()?;
+            let (engine, own) = (self.engine.clone(), prompt.clone());
+            // It goes on when nobody waits any more: cards that it reads are kept for the messages to come. Losing it loses nothing
+            // else.
+            let work = async move {
+                let _seat = seat;
+                understood(&engine, &own).await
+            };
+            let work = tokio::spawn(work.in_current_span());
+            timeout(patience, work).await.ok()?.ok()?
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where the engine is looked for: it may come while the system already serves.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -56,19 +57,26 @@ impl Slot {
 
     /// The engine, once it is there. A hosted one is made now, and waited for a moment; while it rests there is none.
     pub async fn ready(&self) -> Option<&Engine> {
-        let Some(hosted) = &self.0.hosted else {
-            return self.0.engine.get();
-        };
-        if hosted.rests() {
-            return None;
+        if let Some(hosted) = &self.0.hosted {
+            if hosted.rests() {
+                return None;
+            }
+            if self.0.engine.get().is_none() {
+                self.made_or_late().await;
+            }
         }
-        if self.0.engine.get().is_none() {
-            let own = self.clone();
+        self.0.engine.get()
+    }
+
+    /// Waits for the engine that is made now, a moment. In a box, and made in a function of its own: whoever asks for an engine stands
+    /// deep in a worker's stack, most of them where there is none to be made.
+    fn made_or_late(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let own = self.clone();
+        Box::pin(async move {
             // It goes on when nobody waits any more: what it makes is kept. Losing it loses nothing else.
             let making = tokio::spawn(async move { own.make().await });
             let _made_or_late = timeout(PATIENCE, making).await;
-        }
-        self.0.engine.get()
+        })
     }
 
     async fn make(&self) {

@@ -110,7 +110,7 @@ impl Thinker {
         let asked = here.last().and_then(question);
         let mut elsewhere: Option<Vec<Task>> = None;
         loop {
-            let heard = Box::pin(self.heard(&text, &briefs, (&here, elsewhere.as_deref()))).await;
+            let heard = self.heard(&text, &briefs, (&here, elsewhere.as_deref())).await;
             let chat = Chat {
                 here: &here,
                 asked: asked.clone(),
@@ -137,30 +137,33 @@ impl Thinker {
         transcript::named_agent(task).filter(|_| !is_code && !self.has_one_agent())
     }
 
-    /// The message as the engine hears it. Nobody waits for it longer than a moment: its words decide then.
-    async fn heard(
-        &self,
-        text: &str,
-        agents: &Agents,
-        (here, elsewhere): (&[Task], Option<&[Task]>),
-    ) -> Option<Heard> {
-        let understanding = &self.deps().understanding;
-        let engine = understanding.ready().await?;
-        // Other chats' newest come first.
-        let tasks: Vec<&Task> = elsewhere.unwrap_or_default().iter().rev().chain(here).collect();
-        let hearing = Box::pin(heard::hear(engine, text, (agents, &tasks)));
-        let within = understanding.patience().unwrap_or(HEARD_WITHIN);
-        match tokio::time::timeout(within, hearing).await {
-            Ok(Ok(heard)) => Some(heard),
-            Ok(Err(error)) => {
-                understanding.failed(&error);
-                None
+    /// The message as the engine hears it. Nobody waits for it longer than a moment: its words decide then. In a box, and made in a
+    /// function of its own, as it stands deep in a worker's stack.
+    fn heard<'h>(
+        &'h self,
+        text: &'h str,
+        agents: &'h Agents,
+        (here, elsewhere): (&'h [Task], Option<&'h [Task]>),
+    ) -> Pin<Box<dyn Future<Output = Option<Heard>> + Send + 'h>> {
+        Box::pin(async move {
+            let understanding = &self.deps().understanding;
+            let engine = understanding.ready().await?;
+            // Other chats' newest come first.
+            let tasks: Vec<&Task> = elsewhere.unwrap_or_default().iter().rev().chain(here).collect();
+            let hearing = heard::hear(engine, text, (agents, &tasks));
+            let within = understanding.patience().unwrap_or(HEARD_WITHIN);
+            match tokio::time::timeout(within, hearing).await {
+                Ok(Ok(heard)) => Some(heard),
+                Ok(Err(error)) => {
+                    understanding.failed(&error);
+                    None
+                }
+                Err(_) => {
+                    tracing::warn!("a message is read by its words alone: the engine takes too long");
+                    None
+                }
             }
-            Err(_) => {
-                tracing::warn!("a message is read by its words alone: the engine takes too long");
-                None
-            }
-        }
+        })
     }
 
     async fn elsewhere(&self, task: &Task) -> Result<Vec<Task>, ExecuteError> {

@@ -222,7 +222,16 @@ impl<'a> Chat<'a> {
     /// What it means as it is heard.
     fn heard_as(&self, heard: &Heard, text: &str) -> Meaning<'a> {
         let scene = self.scene();
-        let deed = heard.deed(scene);
+        let id = wish::task_id(text);
+        let mut deed = heard.deed(scene);
+        if id.is_some() && !matches!(deed.act, Act::Cancel | Act::Retry) {
+            // Whoever names a task by its id asks about that.
+            deed = heard::Deed {
+                act: Act::Status,
+                rest: None,
+                ..deed
+            };
+        }
         let closed = Wish::closed(text);
         if !text.contains(char::is_alphanumeric) {
             return Meaning::Talk(Talk::Help);
@@ -260,7 +269,7 @@ impl<'a> Chat<'a> {
             return Meaning::LookElsewhere;
         }
         let target = Target {
-            id: wish::task_id(text),
+            id,
             like: (!deed.of.is_empty()).then(|| deed.of.clone()),
             jobs: deed.jobs.clone(),
             all: wish::lower(&deed.text)

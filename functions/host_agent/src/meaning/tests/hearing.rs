@@ -86,3 +86,20 @@ fn what_failed_is_tried_again_and_of_several_it_is_asked_which() {
     let which = |meant: &Meaning<'_>| matches!(meant, Meaning::Which(Deed::Retry, of, None) if of.len() == 2);
     means_heard(&two, &again, "versuch es noch mal", which);
 }
+
+#[test]
+fn whoever_names_a_task_by_its_id_asks_about_that() {
+    let here = [over(1, "rain in Oslo?"), report(2, "a report on bees")];
+    let asks = |id: TaskId| format!("How is my task {id} doing?");
+    let text = asks(here[0].id);
+    let told = |meant: &Meaning<'_>| matches!(meant, Meaning::Status(of) if of[..] == [&here[0]]);
+    means_heard(
+        &here,
+        &Heard::doing(Act::Request, &text, &[here[1].id]),
+        &text,
+        told,
+    );
+    let text = asks(TaskId::parse(ID).unwrap());
+    let unknown = |meant: &Meaning<'_>| matches!(meant, Meaning::Nothing(Nothing::Known(_), None));
+    means_heard(&here, &Heard::doing(Act::Request, &text, &[]), &text, unknown);
+}

@@ -157,11 +157,7 @@ impl Engine {
             }
         };
         let card = Arc::new(card);
-        let mut cards = locked(&self.cards);
-        if cards.len() >= CARDS_MAX {
-            cards.clear();
-        }
-        cards.insert(own, Arc::clone(&card));
+        self.hold(own, Arc::clone(&card));
         Ok(card)
     }
 
@@ -186,16 +182,42 @@ impl Engine {
         Ok(vectors.iter().map(reading).collect())
     }
 
-    /// What somebody said in a chat, ready to be held against what is said later. Nobody's words are kept anywhere but in this
-    /// process.
+    /// What somebody said in a chat, ready to be held against what is said later: each of these groups of texts as a card. What is new
+    /// of them is read at once. Nobody's words are kept anywhere but in this process.
     ///
     /// # Errors
-    /// [`EmbedError`] where it has no vectors.
-    pub async fn said(&self, texts: &[&str]) -> Result<CardReader, EmbedError> {
-        let texts: Vec<&str> = texts.iter().map(|text| to_read(text)).collect();
-        let vectors = self.lately(&texts).await?;
-        let directions = vectors.iter().map(|vector| self.learnt.space.direction(vector));
-        Ok(CardReader::new(directions.collect(), &self.background().await?))
+    /// [`EmbedError`] where a text has no vector.
+    pub async fn said(&self, groups: &[Vec<&str>]) -> Result<Vec<Arc<CardReader>>, EmbedError> {
+        let own = |texts: &Vec<&str>| -> Vec<String> {
+            texts.iter().map(|text| to_read(text).to_owned()).collect()
+        };
+        let groups: Vec<Vec<String>> = groups.iter().map(own).collect();
+        let is_new = |texts: &&Vec<String>| !locked(&self.cards).contains_key(*texts);
+        let fresh: Vec<&Vec<String>> = groups.iter().filter(is_new).collect();
+        if !fresh.is_empty() {
+            let texts: Vec<&str> = fresh.iter().copied().flatten().map(String::as_str).collect();
+            let vectors = self.lately(&texts).await?;
+            let mut directions = vectors.iter().map(|vector| self.learnt.space.direction(vector));
+            let new: Vec<(Vec<String>, Vec<Vector>)> = fresh
+                .into_iter()
+                .map(|texts| (texts.clone(), directions.by_ref().take(texts.len()).collect()))
+                .collect();
+            let background = self.background().await?;
+            let card = move |(texts, own)| (texts, Arc::new(CardReader::new(own, &background)));
+            let made: Vec<_> = aside(move || new.into_iter().map(card).collect()).await?;
+            made.into_iter().for_each(|(texts, card)| self.hold(texts, card));
+        }
+        let cards = locked(&self.cards);
+        let held = groups.iter().map(|texts| cards.get(texts).cloned());
+        held.collect::<Option<_>>().ok_or(EmbedError::Failed)
+    }
+
+    fn hold(&self, texts: Vec<String>, card: Arc<CardReader>) {
+        let mut cards = locked(&self.cards);
+        if cards.len() >= CARDS_MAX {
+            cards.clear();
+        }
+        cards.insert(texts, card);
     }
 
     /// The vectors of texts, of which some were read a moment ago: who routes a message reads it after who asked what it does, and

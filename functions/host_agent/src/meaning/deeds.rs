@@ -132,10 +132,7 @@ impl<'a> Chat<'a> {
 
     /// The task with this id, wherever it is.
     fn over(&self, id: TaskId) -> Option<&'a Task> {
-        self.here
-            .iter()
-            .chain(self.elsewhere.unwrap_or_default())
-            .find(|task| task.id == id)
+        self.all().find(|task| task.id == id)
     }
 
     pub(super) fn status(&self, text: &str, target: &Target) -> Meaning<'a> {

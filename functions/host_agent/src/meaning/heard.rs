@@ -4,55 +4,53 @@
 //! text ─► clauses ─► a reading each ─► acts that can be meant here ─► runs of clauses ─► the deed, and what else is asked
 //! ```
 //!
-//! An act that nothing here could be meant by is none: who says "stop" where nothing runs asks for something. What is unsure joins
-//! its neighbour, so that every word of a message is part of the deed or of what else is asked. Nothing is authorised here: a yes is
+//! An act that nothing here could be meant by is none: nobody answers where nothing was asked. What is unsure joins its neighbour, so that every word of a message is part of the deed or of what else is asked. Nothing is authorised here: a yes is
 //! one of the closed lists (`lists`) or a button.
-
-use std::sync::Arc;
 
 use domain::{AgentType, Task, TaskId, TaskState};
 use llm::Agents;
 use nlu::{Act, EmbedError, Engine, Reading};
 
-use super::{Chat, which};
+use super::{Chat, which, wish};
 use crate::rules::transcript;
 
 /// Most tasks of a chat that a message is held against, the newest.
 const TASKS_MAX: usize = 12;
+
+// What speaks for an act is of the classifier's scale, about -1 to 1; how well something fits or is like, of standard deviations above
+// what anybody may say (`Reading::fits`). All were set on the labelled conversations of `tests/data/understanding`.
+
 /// How much more must speak for an act than for any other for a clause to be one of its own.
 const CLEAR: f32 = 0.2;
-/// The same for something to be ended or declined without asking, and how much must speak for it by itself.
+/// The same for something to be ended without asking, and for it to be declined; and how much must speak for either by itself.
 const SURE: f32 = 0.15;
 const SURE_NO: f32 = 0.3;
 const SURE_ALONE: f32 = -0.1;
-/// From here on a text is for an agent, whatever else it sounds like: standard deviations, as in [`Reading::fits`].
-const FITS: f32 = 3.0;
-/// What speaks for a request by how well it fits: for each standard deviation beyond so many, and at most.
-const FIT_SPEAKS: f32 = 0.15;
-const FIT_SPEAKS_FROM: f32 = 1.5;
-const FIT_SPEAKS_MOST: f32 = 0.4;
-/// From here on what is said may be about a task of another chat.
-const ELSEWHERE: f32 = -0.3;
-/// How much more must speak for a word about a task than for a request.
-const ABOUT: f32 = 0.5;
-/// Shortest id, in letters; a number of one digit counts things.
-const ID_MIN: usize = 2;
-/// What must speak for that by itself, and in how many letters.
-const ASKS: f32 = -0.3;
-const LETTERS_MIN: usize = 6;
-/// How well a clause must fit an agent to be a request beside a deed.
-const NEAR: f32 = 1.9;
-/// How well a text must be like what a task was asked for to mean that one.
-const LIKE: f32 = 1.5;
-/// How much worse another may be to be meant as well.
-const LIKE_TOO: f32 = 0.7;
-/// What speaks for an answer where something was asked last.
+/// What speaks for an answer where something was asked last, and where that was before.
 const ASKED_LAST: f32 = 0.35;
-/// The same where it was asked before that.
 const ASKED: f32 = 0.1;
 /// What speaks against news of what is over already, and of what is in no task of the chat.
 const OVER: f32 = 0.4;
 const NOTHING_HERE: f32 = 0.6;
+/// What speaks for a request by how well it fits, and for a word about a task by how like it is: for each deviation, and at most.
+const FIT_SPEAKS: f32 = 0.15;
+const FIT_SPEAKS_FROM: f32 = 1.5;
+const FIT_SPEAKS_MOST: f32 = 0.4;
+/// How much more must speak for a word about a task than for a request for no fit to count any more.
+const ABOUT: f32 = 0.5;
+/// From here on what is said may be about a task of another chat.
+const ELSEWHERE: f32 = -0.3;
+/// How well a clause must fit an agent to be a request beside a deed, what must speak for that by itself, and in how many letters.
+const NEAR: f32 = 1.9;
+const ASKS: f32 = -0.3;
+const LETTERS_MIN: usize = 6;
+/// From here on a clause is for an agent, whatever else it sounds like.
+const FITS: f32 = 3.0;
+/// How well a text must be like what a task was asked for to mean that one, and how much worse another may be to be meant as well.
+const LIKE: f32 = 1.5;
+const LIKE_TOO: f32 = 0.7;
+/// Shortest id, in letters; a number of one digit counts things.
+const ID_MIN: usize = 2;
 
 /// A message with what was read of it.
 pub(crate) struct Heard {
@@ -78,7 +76,7 @@ type Likened = (TaskId, Option<u32>);
 
 /// What a message does.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Deed {
+pub(super) struct HeardAct {
     /// What.
     pub(super) act: Act,
     /// Whether that is beyond doubt.
@@ -109,23 +107,25 @@ pub(crate) async fn hear(
     let tasks = tasks
         .get(tasks.len().saturating_sub(TASKS_MAX)..)
         .unwrap_or(tasks);
+    let asked: Vec<String> = tasks.iter().map(|task| transcript::asked(task)).collect();
     let mut likened: Vec<Likened> = Vec::new();
-    for task in tasks {
-        let asked = transcript::asked(task);
+    let mut said: Vec<Vec<&str>> = Vec::new();
+    for (task, asked) in tasks.iter().zip(&asked) {
         let mut texts = vec![asked.as_str()];
         for job in &task.jobs {
             let own = [job.instruction.as_str(), job.agent_name.as_str()];
             texts.extend(own);
             if task.jobs.len() > 1 {
                 likened.push((task.id, Some(job.number)));
-                cards.push(Arc::new(engine.said(&own).await?));
+                said.push(own.to_vec());
             }
         }
         texts.dedup();
         texts.retain(|text| !text.trim().is_empty());
         likened.push((task.id, None));
-        cards.push(Arc::new(engine.said(&texts).await?));
+        said.push(texts);
     }
+    cards.extend(engine.said(&said).await?);
     let parts = llm::clauses(text);
     let texts: Vec<&str> = std::iter::once(text)
         .chain(parts.iter().map(|part| part.read))
@@ -152,8 +152,11 @@ pub(crate) async fn hear(
     })
 }
 
-/// Whether a text has a number or an id that none of these tasks was asked with.
+/// Whether a text has a number or an id that none of these tasks was asked with, and is no task's own.
 fn names_new(text: &str, tasks: &[&Task]) -> bool {
+    if wish::task_id(text).is_some() {
+        return false;
+    }
     let ids = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric());
         let ids = words.filter(|word| word.contains(|c: char| c.is_ascii_digit()) && word.len() >= ID_MIN);
@@ -164,8 +167,7 @@ fn names_new(text: &str, tasks: &[&Task]) -> bool {
         true => return false,
         false => tasks.iter().flat_map(|task| ids(&which::told(task))).collect(),
     };
-    said.iter()
-        .any(|id| !known.contains(id) && !tasks.iter().any(|task| task.id.to_string().contains(id.as_str())))
+    said.iter().any(|id| !known.contains(id))
 }
 
 /// What of a chat an act can be about.
@@ -256,42 +258,45 @@ fn is_sure(act: Act, by: f32, clause: &Clause) -> bool {
 
 impl Heard {
     /// What the message does in such a chat.
-    pub(super) fn deed(&self, scene: Scene) -> Deed {
+    pub(super) fn deed(&self, scene: Scene) -> HeardAct {
         let (act, by) = scene.act(&self.whole);
         let groups = self.groups(scene);
-        let mut own = groups
-            .iter()
-            .filter(|(act, _)| !matches!(act, Act::Request | Act::FollowUp));
-        let others = |own: usize| {
-            let rest = groups.iter().enumerate().filter(|(at, _)| *at != own);
-            rest.map(|(_, (_, clause))| clause.text.as_str())
-                .collect::<String>()
+        let deeds: Vec<usize> = (0..groups.len())
+            .filter(|at| {
+                groups
+                    .get(*at)
+                    .is_some_and(|(act, _)| !matches!(act, Act::Request | Act::FollowUp))
+            })
+            .collect();
+        let is_of_task = |at: &usize| {
+            let act = groups.get(*at).map(|(act, _)| *act);
+            matches!(act, Some(Act::Cancel | Act::Retry | Act::Status))
         };
-        // One deed, and something that is asked beside it, or nothing that is clear.
-        if let (Some((act, clause)), None) = (own.next(), own.next())
-            && let Some(at) = groups.iter().position(|(known, _)| known == act)
+        // A deed, and what is asked beside it. Of several that are about tasks the others are not lost either: they are asked like the
+        // rest. "Nope, still dead": what else comes in several pieces is one word to whoever waits for it.
+        if let Some(at) = deeds.first().copied()
+            && (deeds.len() == 1 || deeds.iter().all(is_of_task))
+            && let Some((act, clause)) = groups.get(at)
         {
+            let others = groups.iter().enumerate().filter(|(other, _)| *other != at);
+            let rest: String = others.map(|(_, (_, clause))| clause.text.as_str()).collect();
             let (_, by) = scene.act(clause);
-            return Deed {
+            return HeardAct {
                 act: *act,
                 is_sure: is_sure(*act, by, clause),
                 text: clause.text.trim().to_owned(),
                 of: clause.meant(),
                 jobs: clause.meant_jobs(),
-                rest: Some(others(at).trim().to_owned()).filter(|rest| !rest.is_empty()),
+                rest: Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty()),
                 talk: clause.reading.talk(),
             };
         }
         // Thanks beside a request are no talk.
-        let asks = groups
-            .iter()
-            .any(|(act, _)| matches!(act, Act::Request | Act::FollowUp));
-        let act = if act == Act::Talk && asks {
-            Act::Request
-        } else {
-            act
+        let act = match act {
+            Act::Talk if !groups.is_empty() => Act::Request,
+            act => act,
         };
-        Deed {
+        HeardAct {
             act,
             is_sure: is_sure(act, by, &self.whole),
             text: self.whole.text.trim().to_owned(),
@@ -429,8 +434,7 @@ impl Heard {
 impl Chat<'_> {
     /// What is here that an act can be about.
     pub(super) fn scene(&self) -> Scene {
-        let all = || self.here.iter().chain(self.elsewhere.unwrap_or_default());
-        let has = |which: &dyn Fn(&Task) -> bool| all().any(which);
+        let has = |which: &dyn Fn(&Task) -> bool| self.all().any(which);
         let asked_here = self.asked.is_some();
         Scene {
             runs: has(&which::is_open),
@@ -562,6 +566,38 @@ mod tests {
             (deed.of, deed.rest.as_deref()),
             (vec![id(1)], Some("Will it rain in Oslo?"))
         );
+    }
+
+    #[test]
+    fn a_second_deed_is_not_lost_and_an_answer_in_pieces_is_one() {
+        let stop = clause("drop the report, ", &[(Act::Cancel, 1.0)], 0.0, &[(1, 4.0)]);
+        let again = clause("and try the rain again", &[(Act::Retry, 1.0)], 0.0, &[(2, 4.0)]);
+        let whole = clause(
+            "drop the report, and try the rain again",
+            &[(Act::Cancel, 0.5)],
+            0.0,
+            &[],
+        );
+        let failed = Scene {
+            failed: true,
+            ..AT_WORK
+        };
+        let deed = heard(whole, &[stop, again]).deed(failed);
+        assert_eq!(
+            (deed.act, deed.rest.as_deref()),
+            (Act::Cancel, Some("and try the rain again"))
+        );
+        let nope = clause("nope, ", &[(Act::Decline, 1.0)], 0.0, &[]);
+        let dead = clause("still dead on both ears", &[(Act::Answer, 1.0)], 0.0, &[]);
+        let whole = clause("nope, still dead on both ears", &[(Act::Answer, 0.5)], 0.0, &[]);
+        let asked = Scene {
+            waits: true,
+            asked: true,
+            asked_last: true,
+            ..AT_WORK
+        };
+        let deed = heard(whole, &[nope, dead]).deed(asked);
+        assert_eq!((deed.act, deed.rest), (Act::Answer, None));
     }
 
     #[test]

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::plans::{self, Asks};
 use crate::rules::transcript;
-use heard::Heard;
+use heard::{Heard, HeardAct};
 use plan_words::PlanAnswer;
 pub(crate) use which::{day, is_open, name, names};
 pub(crate) use wish::{Names, Talk, lower};
@@ -224,9 +224,10 @@ impl<'a> Chat<'a> {
         let scene = self.scene();
         let id = wish::task_id(text);
         let mut deed = heard.deed(scene);
-        if id.is_some() && !matches!(deed.act, Act::Cancel | Act::Retry) {
-            // Whoever names a task by its id asks about that.
-            deed = heard::Deed {
+        let is_known = |id: TaskId| self.all().any(|task| task.id == id);
+        // Whoever names one of the tasks by its id asks about that; other ids may be anybody's.
+        if id.is_some_and(is_known) && !matches!(deed.act, Act::Cancel | Act::Retry) {
+            deed = HeardAct {
                 act: Act::Status,
                 rest: None,
                 ..deed
@@ -318,14 +319,26 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// The one of several tasks that the host asked about which a message is like.
-    fn likened(&self, deed: &heard::Deed) -> Option<Meaning<'a>> {
+    /// The one of several tasks that the host asked about which an answer is like. It is done with a task of this chat alone: a
+    /// likeness authorises nothing elsewhere, and so that is asked once more.
+    fn likened(&self, deed: &HeardAct) -> Option<Meaning<'a>> {
         let Question { to, of } = self.asked.as_ref().filter(|asked| asked.of.len() > 1)?;
+        if !matches!(deed.act, Act::Answer | Act::Cancel) || deed.rest.is_some() {
+            return None;
+        }
         let mut meant = deed.of.iter().filter(|id| of.contains(id));
         let only = meant.next().filter(|_| meant.next().is_none())?;
-        let mut all = self.here.iter().chain(self.elsewhere.unwrap_or_default());
-        let task = all.find(|task| task.id == *only)?;
-        Some(to.done_to(task))
+        let task = self.all().find(|task| task.id == *only)?;
+        let is_here = self.here.iter().any(|here| here.id == task.id);
+        Some(match is_here {
+            true => to.done_to(task),
+            false => Meaning::Which(*to, vec![task], None),
+        })
+    }
+
+    /// The tasks of this chat, and of the others where they were looked for.
+    fn all(&self) -> impl Iterator<Item = &'a Task> + use<'a> {
+        self.here.iter().chain(self.elsewhere.unwrap_or_default())
     }
 
     /// The user means to agree in words of their own, which authorises nothing.
@@ -542,7 +555,6 @@ impl<'a> Chat<'a> {
     /// The answer to what the host asked itself.
     fn answered(&self, wish: &Wish, text: &str) -> Option<Meaning<'a>> {
         let Question { to, of } = self.asked.as_ref()?;
-        let all = || self.here.iter().chain(self.elsewhere.unwrap_or_default());
         if self.elsewhere.is_none() && of.iter().any(|id| !self.here.iter().any(|task| task.id == *id)) {
             return match wish {
                 Wish::Yes | Wish::No | Wish::Words(_) => Some(Meaning::LookElsewhere),
@@ -551,7 +563,7 @@ impl<'a> Chat<'a> {
         }
         let of: Vec<&Task> = of
             .iter()
-            .filter_map(|id| all().find(|task| task.id == *id))
+            .filter_map(|id| self.all().find(|task| task.id == *id))
             .collect();
         // Which of several it was to be, where one of them has ended since in another way: that is answered.
         let ended = |task: &&Task| task.status.state.is_terminal() && task.status.at < self.since;

@@ -99,7 +99,41 @@ fn whoever_names_a_task_by_its_id_asks_about_that() {
         &text,
         told,
     );
+    // Another id is an order's, or whatever an agent has.
     let text = asks(TaskId::parse(ID).unwrap());
-    let unknown = |meant: &Meaning<'_>| matches!(meant, Meaning::Nothing(Nothing::Known(_), None));
-    means_heard(&here, &Heard::doing(Act::Request, &text, &[]), &text, unknown);
+    let request = |meant: &Meaning<'_>| matches!(meant, Meaning::Request { .. });
+    means_heard(&here, &Heard::doing(Act::Request, &text, &[]), &text, request);
+}
+
+/// "Which one?", asked about these.
+fn answered(here: &[Task], elsewhere: &[Task], heard: &Heard, check: impl Fn(&Meaning<'_>) -> bool) {
+    let (names, all) = (known(), here.iter().chain(elsewhere).collect::<Vec<_>>());
+    let chat = Chat {
+        here,
+        asked: Some(Question::about(Deed::Cancel, &all)),
+        elsewhere: Some(elsewhere),
+        names: &names,
+        heard: Some(heard),
+        since: at(1_000),
+    };
+    let meant = chat.meaning("das mit den Bienen");
+    assert!(check(&meant), "{}", meant.word());
+}
+
+#[test]
+fn a_likeness_picks_a_task_of_the_chat_and_authorises_nothing_elsewhere() {
+    let (bees, rails) = (report(1, "a report on bees"), report(2, "a report on rails"));
+    let like = |act: Act| Heard::doing(act, "das mit den Bienen", &[bees.id]);
+    let here = [bees.clone(), rails.clone()];
+    let ended = |meant: &Meaning<'_>| matches!(meant, Meaning::Cancel(of, None) if of[..] == [&here[0]]);
+    answered(&here, &[], &like(Act::Answer), ended);
+    // News that are asked for, and another request, end nothing.
+    for other in [Act::Status, Act::Request] {
+        answered(&here, &[], &like(other), |meant| {
+            !matches!(meant, Meaning::Cancel(..))
+        });
+    }
+    let there = [bees.clone(), rails];
+    let asked = |meant: &Meaning<'_>| matches!(meant, Meaning::Which(Deed::Cancel, of, None) if of[..] == [&there[0]]);
+    answered(&[], &there, &like(Act::Answer), asked);
 }

@@ -47,8 +47,10 @@ const LETTERS_MIN: usize = 6;
 /// From here on a clause is for an agent, whatever else it sounds like.
 const FITS: f32 = 3.0;
 /// How well a text must be like what a task was asked for to mean that one, and how much worse another may be to be meant as well.
-const LIKE: f32 = 1.5;
+const LIKE: f32 = 2.2;
 const LIKE_TOO: f32 = 0.7;
+/// Most letters of what names nothing: "drop that, please".
+const BARE_MAX: usize = 16;
 /// Shortest id, in letters; a number of one digit counts things.
 const ID_MIN: usize = 2;
 
@@ -87,6 +89,8 @@ pub(super) struct HeardAct {
     pub(super) of: Vec<TaskId>,
     /// The jobs that are meant of a task that has several, where it is not all of them.
     pub(super) jobs: Vec<(TaskId, u32)>,
+    /// So much is said that it names something, and no task that it was held against is like it.
+    pub(super) names_another: bool,
     /// What else the message asks.
     pub(super) rest: Option<String>,
     /// What kind of talk it is, where it is that.
@@ -104,9 +108,18 @@ pub(crate) async fn hear(
 ) -> Result<Heard, EmbedError> {
     let mut cards = llm::cards(engine, agents).await?;
     let count = cards.len();
-    let tasks = tasks
-        .get(tasks.len().saturating_sub(TASKS_MAX)..)
-        .unwrap_or(tasks);
+    // What was merely said, and answered by words, is nothing that could be ended or done again.
+    let is_work =
+        |task: &&&Task| !task.jobs.is_empty() || task.plan.is_some() || transcript::choosing(task).is_some();
+    let mut tasks: Vec<&Task> = tasks
+        .iter()
+        .rev()
+        .filter(is_work)
+        .take(TASKS_MAX)
+        .copied()
+        .collect();
+    tasks.reverse();
+    let tasks = tasks.as_slice();
     let asked: Vec<String> = tasks.iter().map(|task| transcript::asked(task)).collect();
     let mut likened: Vec<Likened> = Vec::new();
     let mut said: Vec<Vec<&str>> = Vec::new();
@@ -253,7 +266,7 @@ impl Scene {
 /// Whether an act for which so much more speaks than for any other is beyond doubt.
 fn is_sure(act: Act, by: f32, clause: &Clause) -> bool {
     let least = if act == Act::Decline { SURE_NO } else { SURE };
-    by >= least && clause.reading.of(act) >= SURE_ALONE
+    by >= least && clause.reading.of(act) >= SURE_ALONE && !(act == Act::Cancel && clause.names_another())
 }
 
 impl Heard {
@@ -287,6 +300,7 @@ impl Heard {
                 text: clause.text.trim().to_owned(),
                 of: clause.meant(),
                 jobs: clause.meant_jobs(),
+                names_another: clause.names_another(),
                 rest: Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty()),
                 talk: clause.reading.talk(),
             };
@@ -302,6 +316,7 @@ impl Heard {
             text: self.whole.text.trim().to_owned(),
             of: self.whole.meant(),
             jobs: self.whole.meant_jobs(),
+            names_another: self.whole.names_another(),
             rest: None,
             talk: self.whole.reading.talk(),
         }
@@ -356,9 +371,17 @@ impl Heard {
 impl Clause {
     /// Whether it asks something of an agent by itself. Of a word or two too little is known.
     fn asks_agent(&self) -> bool {
-        let letters = self.text.chars().filter(|c| c.is_alphanumeric()).count();
         let asks = self.reading.of(Act::Request).max(self.reading.of(Act::FollowUp));
-        letters >= LETTERS_MIN && (asks >= ASKS && self.best() >= NEAR || self.best() >= FITS)
+        self.letters() >= LETTERS_MIN && (asks >= ASKS && self.best() >= NEAR || self.best() >= FITS)
+    }
+
+    /// Whether so much is said that it names something, and no task here is like it.
+    fn names_another(&self) -> bool {
+        self.letters() > BARE_MAX && self.best_like() < LIKE
+    }
+
+    fn letters(&self) -> usize {
+        self.text.chars().filter(|c| c.is_alphanumeric()).count()
     }
 
     fn best(&self) -> f32 {

@@ -266,7 +266,9 @@ impl<'a> Chat<'a> {
         if let Some(task) = self.picking(text) {
             return Meaning::Answer(task);
         }
-        if is_asking && self.elsewhere.is_none() && heard.may_be_elsewhere() {
+        // What names something that no task here is like may be of another chat.
+        let is_named = deed.act == Act::Cancel && deed.names_another;
+        if self.elsewhere.is_none() && (is_asking && heard.may_be_elsewhere() || is_named) {
             return Meaning::LookElsewhere;
         }
         let target = Target {
@@ -315,6 +317,8 @@ impl<'a> Chat<'a> {
             (Meaning::Answer(task), Some(rest)) => Meaning::AnswerAnd(task, deed.text, rest),
             (Meaning::Status(of), Some(rest)) => Meaning::StatusAnd(of, rest),
             (Meaning::Nothing(_, None) | Meaning::Talk(_), Some(_)) if !is_asking => self.request(text, text),
+            // What nothing here was meant by is asked whole.
+            (Meaning::Request { .. }, Some(_)) => self.request(text, text),
             (meant, _) => meant,
         }
     }

@@ -137,3 +137,24 @@ fn a_likeness_picks_a_task_of_the_chat_and_authorises_nothing_elsewhere() {
     let asked = |meant: &Meaning<'_>| matches!(meant, Meaning::Which(Deed::Cancel, of, None) if of[..] == [&there[0]]);
     answered(&[], &there, &like(Act::Answer), asked);
 }
+
+#[test]
+fn what_names_something_else_ends_nothing_unasked() {
+    let (choice, other) = (report(1, "a report on bees"), report(2, "a report on tides"));
+    let names = known();
+    let text = "cancel the one about the tides";
+    let heard = Heard::doing(Act::Cancel, text, &[]);
+    let (here, there) = ([choice], [other]);
+    let chat = |elsewhere| Chat {
+        here: &here,
+        asked: None,
+        elsewhere,
+        names: &names,
+        heard: Some(&heard),
+        since: at(1_000),
+    };
+    assert_eq!(chat(None).meaning(text), Meaning::LookElsewhere);
+    // It is like none there either: the only one that runs here is asked about.
+    let asked = Meaning::Which(Deed::Cancel, vec![&here[0]], None);
+    assert_eq!(chat(Some(&there[..])).meaning(text), asked);
+}

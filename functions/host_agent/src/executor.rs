@@ -38,7 +38,9 @@ impl HostExecutor {
         if task.jobs.is_empty() && task.turns.is_empty() && task.plan.is_none() && choice.is_none() {
             return Box::pin(self.0.begin(run)).await;
         }
-        if said.as_ref().is_some_and(|said| meaning::calls_off(&said.text())) {
+        if let Some(said) = &said
+            && self.0.is_called_off(task, &said.text()).await
+        {
             return Ok(Outcome::Canceled("Canceled as you asked.".to_owned()));
         }
         if let Some(choice) = choice {

@@ -1,16 +1,13 @@
 //! Whether a text answers what an agent asked: one of its choices, a value of the kind that was asked for, a yes or no.
 
-use std::sync::LazyLock;
+use nlu::is_function_word;
 
-use super::wish::{clause_texts, is_made_of, lower, singular};
-use super::{filler, lists};
+use super::closed::{is_made_of, lower, singular};
+use super::lists;
 use crate::rules::agent_choice::{AgentChoice, Offered};
 
 /// Most choices of one question.
 const CHOICES_MAX: usize = 20;
-
-/// Longest text, in characters, that says no more than some days.
-const DAYS_MAX: usize = 80;
 
 /// The choices that a question lists: numbered lines; where there are none, lines with a dash.
 pub(super) fn of(question: &str) -> Vec<&str> {
@@ -125,7 +122,7 @@ fn fitting(choices: &[&str], text: &str) -> Vec<usize> {
 pub(super) fn picked_alone(choices: &[&str], text: &str) -> Option<usize> {
     let known: Vec<Vec<String>> = choices.iter().map(|choice| words_of(choice)).collect();
     let said = lower(text).into_iter().map(|word| singular(&word));
-    let said = said.filter(|word| !filler::is_any(word));
+    let said = said.filter(|word| !is_function_word(word));
     let mut meant: Vec<usize> = Vec::new();
     for word in said {
         let has = known
@@ -149,7 +146,7 @@ pub(super) fn named(choices: &[&str], text: &str) -> bool {
     let known: Vec<Vec<String>> = choices.iter().map(|choice| words_of(choice)).collect();
     let said: Vec<String> = lower(text).iter().map(|word| singular(word)).collect();
     let only = |word: &&String| {
-        known.iter().filter(|words| words.contains(word)).count() == 1 && !filler::is_any(word)
+        known.iter().filter(|words| words.contains(word)).count() == 1 && !is_function_word(word)
     };
     let meant = said
         .iter()
@@ -157,24 +154,11 @@ pub(super) fn named(choices: &[&str], text: &str) -> bool {
         .filter_map(|word| known.iter().position(|words| words.contains(word)));
     let meant: std::collections::BTreeSet<usize> = meant.collect();
     match meant.len() {
-        0 => clause_texts(text)
-            .into_iter()
-            .any(|clause| picked(choices, clause).is_some()),
+        0 => llm::clauses(text)
+            .iter()
+            .any(|clause| picked(choices, clause.read).is_some()),
         number => number == 1,
     }
-}
-
-/// What a text says beside the words of these; none where it asks something.
-pub(crate) fn beside(question: &str, text: &str) -> Option<String> {
-    let known: Vec<String> = of(question).into_iter().flat_map(words_of).collect();
-    let said = lower(text)
-        .into_iter()
-        .filter(|word| !known.contains(&singular(word)));
-    (!asks(text)).then(|| said.collect::<Vec<_>>().join(" "))
-}
-
-fn asks(text: &str) -> bool {
-    text.contains(['?', '？'])
 }
 
 fn words_of(choice: &str) -> Vec<String> {
@@ -193,73 +177,8 @@ pub(super) fn is_yes_or_no(question: &str) -> bool {
     question.to_lowercase().contains("yes or no") || (asks && !words.iter().any(|word| word == "or"))
 }
 
-/// Whether a question asks for a number, and the text is one.
-pub(super) fn is_number_asked(question: &str, text: &str) -> bool {
-    let digits = text.trim().trim_start_matches('#');
-    let number = !digits.is_empty() && digits.len() < 20 && digits.bytes().all(|c| c.is_ascii_digit());
-    number
-        && lower(question)
-            .iter()
-            .any(|word| matches!(word.as_str(), "number" | "many" | "much" | "amount"))
-}
-
-/// Whether a question asks for days, and the text says nothing else: "22 to 25 May", "Freitag bis Sonntag".
-pub(super) fn is_days_asked(question: &str, text: &str) -> bool {
-    let asks_for = |word: &String| {
-        matches!(
-            word.as_str(),
-            "day" | "days" | "date" | "dates" | "when" | "night" | "nights"
-        )
-    };
-    lower(question).iter().any(asks_for) && !asks(text) && is_days(text)
-}
-
-fn is_days(text: &str) -> bool {
-    // When is all that is looked for.
-    static WHEN: LazyLock<words::Glossary> = LazyLock::new(|| words::Glossary::of(""));
-    let english = WHEN.in_english(text, filler::is_english);
-    let mut said = words::text::split(english.as_deref().unwrap_or(text), DAYS_MAX);
-    let found = words::days::take(&mut said, None);
-    let mut left = said.iter().filter(|word| word.kind == words::text::Kind::Word);
-    !found.days.is_empty() && left.all(|word| is_polite(&word.lower))
-}
-
-/// Whether a question asks for a place, and the text may name one and says nothing else: "Rotterdam", "in Oslo tomorrow".
-pub(super) fn is_place_asked(question: &str, text: &str) -> bool {
-    let asks_for = |word: &String| matches!(word.as_str(), "place" | "where" | "town" | "city");
-    let mut said = words::text::split(text, DAYS_MAX);
-    words::days::take(&mut said, None);
-    let named = words::places::find(&said);
-    let in_place = |at: usize| {
-        let mut named = named.iter();
-        named.any(|place| (place.at..place.at + place.words).contains(&at))
-    };
-    let rest = said.iter().enumerate().filter(|(at, _)| !in_place(*at));
-    let mut rest = rest.filter(|(_, word)| word.kind == words::text::Kind::Word);
-    lower(question).iter().any(asks_for)
-        && !asks(text)
-        && !named.is_empty()
-        && rest.all(|(_, word)| is_polite(&word.lower))
-}
-
 /// A word that goes with a choice and chooses nothing.
 fn is_polite(word: &str) -> bool {
-    let more = matches!(word, "choose" | "pick" | "option");
-    (filler::is_any(word) || more || lists::CHATTER.contains(&word)) && !matches!(word, "no" | "yes")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The reading of a Japanese text ended never, where nothing of it says when.
-    #[test]
-    fn days_that_were_asked_for_are_told_from_other_texts_in_any_language() {
-        for days in ["22 to 25 May", "Freitag bis Sonntag", "金曜"] {
-            assert!(is_days_asked("From which day to which?", days), "{days}");
-        }
-        for other in ["わかりません", "東京", "Oslo", ""] {
-            assert!(!is_days_asked("From which day to which?", other), "{other}");
-        }
-    }
+    let is_little = is_function_word(word) || lists::POLITE.contains(&word);
+    is_little && !matches!(word, "no" | "yes")
 }

@@ -11,7 +11,7 @@ use domain::{AgentType, Task, TaskId, TaskState};
 use llm::Agents;
 use nlu::{Act, EmbedError, Engine, Reading};
 
-use super::{Chat, which, wish};
+use super::{Chat, closed, which};
 use crate::rules::transcript;
 
 /// Most tasks of a chat that a message is held against, the newest.
@@ -97,6 +97,22 @@ pub(super) struct HeardAct {
     pub(super) talk: nlu::Talk,
 }
 
+impl HeardAct {
+    /// A text that nobody has heard: something is asked of an agent.
+    pub(super) fn asking(text: &str) -> Self {
+        Self {
+            act: Act::Request,
+            is_sure: false,
+            text: text.trim().to_owned(),
+            of: Vec::new(),
+            jobs: Vec::new(),
+            names_another: false,
+            rest: None,
+            talk: nlu::Talk::Chatter,
+        }
+    }
+}
+
 /// Reads a message, held against these agents' cards and these tasks.
 ///
 /// # Errors
@@ -167,7 +183,7 @@ pub(crate) async fn hear(
 
 /// Whether a text has a number or an id that none of these tasks was asked with, and is no task's own.
 fn names_new(text: &str, tasks: &[&Task]) -> bool {
-    if wish::task_id(text).is_some() {
+    if closed::task_id(text).is_some() {
         return false;
     }
     let ids = |text: &str| -> Vec<String> {

@@ -2,27 +2,27 @@
 //!
 //! | a message is | where |
 //! |---|---|
+//! | a code, a command, or whole one of the closed lists | `closed`, `lists` |
 //! | an answer to a plan that waits | `plan_words` |
-//! | read by its words alone | `wish` |
-//! | an answer to what an agent asked, or the choice of an agent | `choices` |
-//! | by closed lists a yes, a no | `lists` |
-//! | to be done with these tasks | `deeds` |
-//! | about these tasks | `which` |
+//! | the choice of what was listed | `choices` |
+//! | heard by the engine of sentences, clause by clause | `heard` |
+//! | to be done with these tasks | `deeds`, `which` |
 //!
 //! A waiting task never captures the chat: what does not read as an answer to it is a request of its own. Whatever
 //! authorises something (a consent's code, a yes to cancelling elsewhere, a no) is decided here, from closed lists; a model
-//! is asked about requests only, and whether an agent's question is answered freely where nothing else fits.
+//! is asked about requests only, and whether an agent's question is answered freely where nothing else fits. Without an engine
+//! the closed lists, the commands and the choices are all that is read; everything else is a request.
 
 pub(crate) mod choices;
+mod closed;
 mod deeds;
-mod filler;
 pub(crate) mod heard;
 mod lists;
 pub(crate) mod plan_words;
+mod talk;
 #[cfg(test)]
 mod tests;
 mod which;
-mod wish;
 
 use consent::TypedCode;
 use domain::{Job, Message, Task, TaskId, TaskState, Timestamp, to_read};
@@ -31,11 +31,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::plans::{self, Asks};
 use crate::rules::transcript;
+use closed::Closed;
+pub(crate) use closed::{agent_named, calls_off, is_no};
 use heard::{Heard, HeardAct};
 use plan_words::PlanAnswer;
+pub(crate) use talk::Talk;
 pub(crate) use which::{day, is_open, name, names};
-pub(crate) use wish::{Names, Talk, lower};
-use wish::{Target, Wish};
+use which::Target;
 
 /// Something that the host itself asked last in a chat: which of these tasks is meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,28 +159,6 @@ pub(crate) struct Free<'a> {
     pub(crate) task: &'a Task,
     /// It was the last thing said and lists no choices, so that a few words are an answer even where they fit its agent.
     pub(crate) open: bool,
-    /// The text begins with a no: what waits is declined.
-    pub(crate) declines: bool,
-    /// The text names one of its choices.
-    pub(crate) names: bool,
-}
-
-impl<'a> Free<'a> {
-    /// To this task, by nothing but that nobody else is found.
-    fn to(task: &'a Task) -> Self {
-        Self {
-            task,
-            open: false,
-            declines: false,
-            names: false,
-        }
-    }
-
-    /// What a text says beside the choice that it names, where it only states something.
-    pub(crate) fn beside_choice(&self, text: &str) -> Option<String> {
-        let (_, question) = transcript::question(self.task).filter(|_| self.names)?;
-        choices::beside(question, text)
-    }
 }
 
 /// What there is nothing of.
@@ -202,30 +182,31 @@ pub(crate) struct Chat<'a> {
     pub(crate) asked: Option<Question>,
     /// Tasks of the user's other chats, newest first; `None` before they were looked for.
     pub(crate) elsewhere: Option<&'a [Task]>,
-    /// Names of agents.
-    pub(crate) names: &'a Names,
-    /// The message as the engine of sentences hears it, where there is one; its words decide otherwise.
-    pub(crate) heard: Option<&'a Heard>,
     /// When the message came. What it ended already, in an execution that broke off, still is what it means.
     pub(crate) since: Timestamp,
 }
 
 impl<'a> Chat<'a> {
-    /// What this text means here.
-    pub(crate) fn meaning(&self, text: &str) -> Meaning<'a> {
-        match self.heard {
-            Some(heard) => self.heard_as(heard, text),
-            None => self.meaning_by_words(text),
+    /// What this text means here, as the engine of sentences hears it where there is one.
+    pub(crate) fn meaning(&self, text: &str, heard: Option<&Heard>) -> Meaning<'a> {
+        let closed = closed::read(text);
+        if !text.contains(char::is_alphanumeric) {
+            return Meaning::Talk(Talk::Help);
         }
-    }
-
-    /// What it means as it is heard.
-    fn heard_as(&self, heard: &Heard, text: &str) -> Meaning<'a> {
-        let scene = self.scene();
-        let id = wish::task_id(text);
-        let mut deed = heard.deed(scene);
-        let is_known = |id: TaskId| self.all().any(|task| task.id == id);
+        if closed == Some(Closed::Long) {
+            let read = to_read(text);
+            return Meaning::Request {
+                text: text.trim().to_owned(),
+                free: self.free(read),
+            };
+        }
+        let mut deed = match heard {
+            Some(heard) => heard.deed(self.scene()),
+            None => HeardAct::asking(text),
+        };
         // Whoever names one of the tasks by its id asks about that; other ids may be anybody's.
+        let id = closed::task_id(text);
+        let is_known = |id: TaskId| self.all().any(|task| task.id == id);
         if id.is_some_and(is_known) && !matches!(deed.act, Act::Cancel | Act::Retry) {
             deed = HeardAct {
                 act: Act::Status,
@@ -233,60 +214,49 @@ impl<'a> Chat<'a> {
                 ..deed
             };
         }
-        let closed = Wish::closed(text);
-        if !text.contains(char::is_alphanumeric) {
-            return Meaning::Talk(Talk::Help);
-        }
-        let is_asking = matches!(deed.act, Act::Request | Act::FollowUp | Act::Answer);
-        let wish = match (&closed, deed.act) {
-            (Some(closed), _) => closed.clone(),
-            (None, Act::Cancel) if deed.rest.is_none() => Wish::Cancel(Target::default(), None),
-            _ => Wish::Words(text.trim().to_owned()),
-        };
-        if let (Wish::Words(words), Some(_)) = (&wish, &closed) {
-            let read = to_read(text);
-            return Meaning::Request {
-                text: words.clone(),
-                free: self.free(read, read),
-            };
-        }
-        if let Some(answered) = self.answered(&wish, text).or_else(|| self.likened(&deed)) {
+        if let Some(answered) = self
+            .answered(closed.as_ref(), (text, &deed))
+            .or_else(|| self.likened(&deed))
+        {
             return answered;
         }
-        if let Some(answered) = self.plan_answered(&wish, text) {
+        if let Some(answered) = self.plan_answered(closed.as_ref(), text) {
             return answered;
         }
-        match wish {
-            Wish::Code => return Meaning::Code(self.codes().collect()),
-            Wish::Yes => return self.yes(),
-            Wish::No => return self.no(text),
-            Wish::Done => return self.done(text),
-            _ => {}
+        match &closed {
+            Some(Closed::Code) => return Meaning::Code(self.codes().collect()),
+            Some(Closed::Yes) => return self.yes(),
+            Some(Closed::No) => return self.no(),
+            Some(Closed::Done) => return self.done(text),
+            Some(Closed::Command(act, named)) => return self.commanded(*act, named),
+            Some(Closed::Long) | None => {}
         }
         if let Some(task) = self.picking(text) {
             return Meaning::Answer(task);
         }
+        let is_asking = matches!(deed.act, Act::Request | Act::FollowUp | Act::Answer);
         // What names something that no task here is like may be of another chat.
         let is_named = deed.act == Act::Cancel && deed.names_another;
-        if self.elsewhere.is_none() && (is_asking && heard.may_be_elsewhere() || is_named) {
+        let may_be_elsewhere = is_asking && heard.is_some_and(Heard::may_be_elsewhere);
+        if self.elsewhere.is_none() && (may_be_elsewhere || is_named) {
             return Meaning::LookElsewhere;
         }
         let target = Target {
             id,
             like: (!deed.of.is_empty()).then(|| deed.of.clone()),
             jobs: deed.jobs.clone(),
-            all: wish::lower(&deed.text)
+            all: closed::lower(&deed.text)
                 .iter()
                 .any(|word| lists::ALL.contains(&word.as_str())),
             ..Target::default()
         };
         let rest = deed.rest.clone();
         let meant = match deed.act {
-            Act::Cancel => self.cancel(&deed.text, &target, rest.clone()),
-            Act::Retry => self.retry(&deed.text, &target),
-            Act::Status => self.status(&deed.text, &target),
+            Act::Cancel => self.cancel(&target, rest.clone()),
+            Act::Retry => self.retry(&target),
+            Act::Status => self.status(&target),
             Act::Approve => self.agreeing(),
-            Act::Decline => self.no(&deed.text),
+            Act::Decline => self.no(),
             Act::Done => self.done(&deed.text),
             Act::Talk => Meaning::Talk(deed.talk.into()),
             Act::Answer
@@ -295,13 +265,15 @@ impl<'a> Chat<'a> {
                 Meaning::WhichWord(self.questions().map(|(task, _)| task).collect())
             }
             Act::Answer | Act::FollowUp | Act::Request => match (self.only_asked(), &rest) {
-                (Some((task, _)), None) if deed.act == Act::Answer && !heard.fits_another(task) => {
+                (Some((task, _)), None)
+                    if deed.act == Act::Answer && !heard.is_some_and(|heard| heard.fits_another(task)) =>
+                {
                     Meaning::Answer(task)
                 }
                 (Some((task, _)), Some(rest)) if deed.act == Act::Answer => {
                     return Meaning::AnswerAnd(task, deed.text, rest.clone());
                 }
-                _ => self.request(text, text),
+                _ => self.request(text),
             },
         };
         let is_undone = |of: &Vec<&Task>| !deed.is_sure && !of.is_empty();
@@ -316,10 +288,29 @@ impl<'a> Chat<'a> {
             (Meaning::Retry(task), Some(rest)) => Meaning::Which(Deed::Retry, vec![task], Some(rest)),
             (Meaning::Answer(task), Some(rest)) => Meaning::AnswerAnd(task, deed.text, rest),
             (Meaning::Status(of), Some(rest)) => Meaning::StatusAnd(of, rest),
-            (Meaning::Nothing(_, None) | Meaning::Talk(_), Some(_)) if !is_asking => self.request(text, text),
+            (Meaning::Nothing(_, None) | Meaning::Talk(_), Some(_)) if !is_asking => self.request(text),
             // What nothing here was meant by is asked whole.
-            (Meaning::Request { .. }, Some(_)) => self.request(text, text),
+            (Meaning::Request { .. }, Some(_)) => self.request(text),
             (meant, _) => meant,
+        }
+    }
+
+    /// What a command does: with the tasks that have each word which stands behind it, with all where that says so.
+    fn commanded(&self, act: Act, named: &str) -> Meaning<'a> {
+        let words = closed::lower(named);
+        let is_all = |word: &String| lists::ALL.contains(&word.as_str());
+        let target = Target {
+            id: closed::task_id(named),
+            all: words.iter().any(is_all),
+            words: words.into_iter().filter(|word| !is_all(word)).collect(),
+            ..Target::default()
+        };
+        match act {
+            Act::Retry => self.retry(&target),
+            Act::Cancel => self.cancel(&target, None),
+            // Without a name: whatever is open.
+            _ if target.is_bare() => self.open(),
+            _ => self.status(&target),
         }
     }
 
@@ -375,114 +366,6 @@ impl<'a> Chat<'a> {
         self.here.iter().rfind(|task| task.jobs.iter().any(granted))
     }
 
-    /// What its words mean, where no engine hears them.
-    fn meaning_by_words(&self, text: &str) -> Meaning<'a> {
-        let wish = Wish::of(text, self.names);
-        if let (Wish::Words(words), true) = (&wish, wish::is_long(text)) {
-            let read = to_read(text);
-            return Meaning::Request {
-                text: words.clone(),
-                free: self.free(read, read),
-            };
-        }
-        if let Some(answered) = self.answered(&wish, text) {
-            return answered;
-        }
-        if let Some(answered) = self.plan_answered(&wish, text) {
-            return answered;
-        }
-        if let Some(asked) = self.asked_about(&wish, text) {
-            return asked;
-        }
-        if self.is_canceled_too(text) {
-            return self.cancel(text, &Target::default(), None);
-        }
-        if let Some(task) = self
-            .not_signed_in_for(text)
-            .filter(|_| wish::refuses_to_sign_in(text))
-        {
-            return Meaning::Decline(task);
-        }
-        match wish {
-            Wish::Code => Meaning::Code(self.codes().collect()),
-            Wish::Yes => self.yes(),
-            Wish::No => self.no(text),
-            Wish::Done => self.done(text),
-            Wish::Open => self.open(),
-            Wish::Cancel(target, rest) => self.cancel(text, &target, rest),
-            Wish::Retry(target) => self.retry(text, &target),
-            Wish::Status(target) => self.status(text, &target),
-            Wish::Talk(talk) => self.picking(text).map_or(Meaning::Talk(talk), Meaning::Answer),
-            Wish::Words(words) => self.words(text, &words),
-        }
-    }
-
-    /// A question about something that was spoken of: "was it printed?", "Wie weit ist der Bericht?".
-    fn asked_about(&self, wish: &Wish, text: &str) -> Option<Meaning<'a>> {
-        let is_other = |target: &Target| {
-            let meant = |task: &Task| which::is_meant(target, task);
-            target.id.is_none() && !target.words.is_empty() && !self.here.iter().any(meant)
-        };
-        match wish {
-            Wish::Words(_) => {}
-            // By a word that nobody here was asked with: it may be another language's.
-            Wish::Status(target) if is_other(target) => {}
-            _ => return None,
-        }
-        let worked = || self.here.iter().filter(|task| !task.jobs.is_empty());
-        if let Some(word) = wish::done_asked(text) {
-            let cancel = wish::is_cancel(&word);
-            let mut about = worked().rev();
-            return about
-                .find(|task| cancel || which::has_word(task, &word))
-                .map(|task| Meaning::Status(vec![task]));
-        }
-        let asked = wish::asked_of(text)?;
-        let mut known = asked.words.iter().filter_map(|word| self.names.works(word));
-        let only = known
-            .next()
-            .filter(|_| known.next().is_none() && asked.words.len() <= 2);
-        let works = only.filter(|_| asked.words.len() == 1 || asked.is_abroad);
-        let Some(works) = works else {
-            return self.told_of(&asked.words).filter(|_| asked.is_abroad);
-        };
-        // What is asked about somebody's work never begins some.
-        let own = |task: &&Task| task.jobs.iter().any(|job| job.agent_type == *works);
-        let here: Vec<&Task> = self.here.iter().filter(own).collect();
-        let runs: Vec<&Task> = here.iter().copied().filter(|task| is_open(task)).collect();
-        match (here.last().copied(), self.elsewhere) {
-            _ if !runs.is_empty() => Some(Meaning::Status(runs)),
-            _ if !asked.is_news => None,
-            (Some(newest), _) => Some(Meaning::Status(vec![newest])),
-            (None, None) => Some(Meaning::LookElsewhere),
-            (None, Some(elsewhere)) => Some(match elsewhere.iter().find(own) {
-                Some(task) => Meaning::Status(vec![task]),
-                None => Meaning::Nothing(Nothing::ToTell, None),
-            }),
-        }
-    }
-
-    /// The tasks at work that a short question's words are of.
-    fn told_of(&self, said: &[String]) -> Option<Meaning<'a>> {
-        let runs = |task: &&Task| matches!(task.status.state, TaskState::Submitted | TaskState::Working);
-        let named = |task: &&Task| said.iter().any(|word| which::has_word(task, word));
-        let worked = self.here.iter().filter(|task| !task.jobs.is_empty());
-        let about: Vec<&Task> = worked.filter(runs).filter(named).collect();
-        (!about.is_empty() && said.len() <= 2).then_some(Meaning::Status(about))
-    }
-
-    /// "And the other one too", right behind something that was called off.
-    fn is_canceled_too(&self, text: &str) -> bool {
-        let before = self.here.last().filter(|task| task.direct);
-        let canceled = before
-            .is_some_and(|task| matches!(Wish::of(&transcript::asked(task), self.names), Wish::Cancel(..)));
-        let words = wish::lower(text);
-        canceled
-            && !text.contains(['?', '？'])
-            && words.iter().all(|word| filler::is_english(word))
-            && words.iter().any(|word| lists::TOO.contains(&word.as_str()))
-    }
-
     /// Tasks of the chat that wait for the user.
     fn waiting(&self) -> Vec<&'a Task> {
         self.here
@@ -512,14 +395,14 @@ impl<'a> Chat<'a> {
 
     /// The newest task whose plan waits, where the text answers that and nothing that was asked since; or that several wait
     /// for such a word.
-    fn plan_answered(&self, wish: &Wish, text: &str) -> Option<Meaning<'a>> {
+    fn plan_answered(&self, closed: Option<&Closed>, text: &str) -> Option<Meaning<'a>> {
         let task = self.plans().next_back()?;
-        let says = matches!(wish, Wish::Words(_) | Wish::Retry(_) | Wish::Yes | Wish::Talk(_));
+        let says = matches!(closed, None | Some(Closed::Yes | Closed::Command(Act::Retry, _)));
         let answer = plan_words::answer(task, text).filter(|_| says)?;
         let agrees = matches!(answer, PlanAnswer::Go | PlanAnswer::Allow(_) | PlanAnswer::Which);
         let several = self.plans().nth(1).is_some();
         match agrees && self.waiting().len() > 1 {
-            true if *wish == Wish::Yes => None,
+            true if closed == Some(&Closed::Yes) => None,
             true if several => Some(Meaning::WhichWord(self.plans().collect())),
             _ => Some(Meaning::Answer(task)),
         }
@@ -557,11 +440,11 @@ impl<'a> Chat<'a> {
     }
 
     /// The answer to what the host asked itself.
-    fn answered(&self, wish: &Wish, text: &str) -> Option<Meaning<'a>> {
+    fn answered(&self, closed: Option<&Closed>, (text, deed): (&str, &HeardAct)) -> Option<Meaning<'a>> {
         let Question { to, of } = self.asked.as_ref()?;
         if self.elsewhere.is_none() && of.iter().any(|id| !self.here.iter().any(|task| task.id == *id)) {
-            return match wish {
-                Wish::Yes | Wish::No | Wish::Words(_) => Some(Meaning::LookElsewhere),
+            return match closed {
+                Some(Closed::Yes | Closed::No) | None => Some(Meaning::LookElsewhere),
                 _ => None,
             };
         }
@@ -574,28 +457,32 @@ impl<'a> Chat<'a> {
         if of.len() > 1 && *to != Deed::Retry && of.iter().any(ended) {
             return None;
         }
-        let deed = |task: &'a Task| to.done_to(task);
-        match (wish, of.as_slice()) {
+        let names_none = deed.of.is_empty() && !deed.names_another && deed.rest.is_none();
+        match (closed, of.as_slice()) {
             (_, []) => None,
-            (Wish::Yes, [only]) => Some(deed(only)),
-            (Wish::Yes, several) => Some(Meaning::Which(*to, several.to_vec(), None)),
-            (Wish::No, _) => Some(Meaning::Nothing(Nothing::ToDecline, None)),
-            // "No, leave it."
-            (Wish::Cancel(_, None), _) if wish::is_dismissal(text) => {
-                Some(Meaning::Nothing(Nothing::ToDecline, None))
-            }
-            (Wish::Words(_) | Wish::Cancel(..), several)
+            (Some(Closed::Yes), [only]) => Some(to.done_to(only)),
+            (Some(Closed::Yes), several) => Some(Meaning::Which(*to, several.to_vec(), None)),
+            (Some(Closed::No), _) => Some(Meaning::Nothing(Nothing::ToDecline, None)),
+            (None, several)
                 if several.len() > 1
                     && *to == Deed::Cancel
-                    && wish::is_made_of(&wish::lower(text), lists::ALL) =>
+                    && closed::is_made_of(&closed::lower(text), lists::ALL) =>
             {
                 Some(Meaning::Cancel(several.to_vec(), None))
             }
-            (Wish::Words(_), several) if several.len() > 1 => {
+            (None, several) if several.len() > 1 => {
                 let listed: Vec<String> = several.iter().map(|task| which::told(task)).collect();
                 let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
                 let picked = choices::picked(&listed, text).or_else(|| choices::picked_alone(&listed, text));
-                picked.and_then(|at| several.get(at).copied()).map(deed)
+                let picked = picked.and_then(|at| several.get(at).copied());
+                picked.map(|task| to.done_to(task))
+            }
+            // "No, leave it": what is heard as a no changes nothing, and what is heard as anything else about it agrees to nothing.
+            (None, [_]) if deed.act == Act::Decline && names_none => {
+                Some(Meaning::Nothing(Nothing::ToDecline, None))
+            }
+            (None, [_]) if matches!(deed.act, Act::Approve | Act::Cancel | Act::Retry) && names_none => {
+                Some(Meaning::Which(*to, of, None))
             }
             _ => None,
         }
@@ -611,7 +498,7 @@ impl<'a> Chat<'a> {
                 Some(task) => Meaning::Status(vec![task]),
                 None => Meaning::Talk(Talk::Chatter),
             },
-            (_, []) => self.request(text, text),
+            (_, []) => self.request(text),
             _ => Meaning::WhichWord(consents),
         }
     }
@@ -637,24 +524,13 @@ impl<'a> Chat<'a> {
         }
     }
 
-    fn no(&self, text: &str) -> Meaning<'a> {
+    fn no(&self) -> Meaning<'a> {
         match (self.waiting().as_slice(), self.last_asked()) {
-            _ if let Some(task) = self.not_signed_in_for(text) => Meaning::Decline(task),
             (_, Some((task, question))) if choices::is_yes_or_no(question) => Meaning::Answer(task),
             ([], _) => Meaning::Nothing(Nothing::ToDecline, None),
             ([only], _) => Meaning::Decline(only),
             (several, _) => Meaning::Which(Deed::Decline, several.to_vec(), None),
         }
-    }
-
-    /// The one task that waits for a consent, where a refusal names what that takes: who does not want to sign in leaves what an
-    /// agent asked alone.
-    fn not_signed_in_for(&self, text: &str) -> Option<&'a Task> {
-        let names = |text: &str| wish::signs_in(&wish::lower(text));
-        let mut consents = self.consents();
-        let only = consents.next().filter(|_| consents.next().is_none())?;
-        let is_asked = self.questions().any(|(_, question)| names(question));
-        (names(text) && !is_asked).then_some(only)
     }
 
     fn open(&self) -> Meaning<'a> {
@@ -680,74 +556,24 @@ impl<'a> Chat<'a> {
         self.here.iter().rfind(picks)
     }
 
-    fn words(&self, text: &str, words: &str) -> Meaning<'a> {
-        let number = || {
-            let asked = |question: &str| {
-                choices::is_number_asked(question, words) || choices::is_days_asked(question, words)
-            };
-            self.questions()
-                .rev()
-                .find(|(_, question)| asked(question))
-                .map(|(task, _)| task)
-        };
-        if let Some(task) = self.picking(text).or_else(|| self.picking(words)).or_else(number) {
-            return Meaning::Answer(task);
-        }
-        if let Some((first, rest)) = wish::first_sentence(text)
-            && let Some(task) = self.picking(first)
-        {
-            return Meaning::AnswerAnd(task, first.to_owned(), rest.to_owned());
-        }
-        let agrees = wish::lower(text)
-            .iter()
-            .any(|word| lists::AGREEING.contains(&word.as_str()));
-        match self.consents().next_back() {
-            Some(consent) if agrees => Meaning::Agreeing(vec![consent]),
-            _ => self.request(text, words),
-        }
-    }
-
-    fn request(&self, text: &str, words: &str) -> Meaning<'a> {
-        let free = self.free(text, words);
-        let text = if free.is_some() { text } else { words };
+    fn request(&self, text: &str) -> Meaning<'a> {
         Meaning::Request {
-            text: text.to_owned(),
-            free,
+            text: text.trim().to_owned(),
+            free: self.free(text),
         }
     }
 
     /// The question that a text may answer where nobody else is found for it.
-    fn free(&self, text: &str, words: &str) -> Option<Free<'a>> {
-        let named = self
-            .questions()
-            .rev()
-            .find(|(_, question)| choices::named(&choices::of(question), text));
-        let waiting = self.waiting();
-        let only = waiting.first().copied().filter(|_| waiting.len() == 1);
-        let declined = only.filter(|_| wish::begins_with_no(text) || wish::refuses(text));
-        let declined = declined.or_else(|| self.not_signed_in_for(text).filter(|_| wish::refuses(text)));
-        let place = || {
-            let mut asked = self.questions().rev();
-            asked.find(|(_, question)| choices::is_place_asked(question, words))
-        };
+    fn free(&self, text: &str) -> Option<Free<'a>> {
+        let mut asked = self.questions().rev();
+        let named = asked.find(|(_, question)| choices::named(&choices::of(question), text));
         match (named, self.last_asked()) {
-            (None, _) if let Some(task) = declined => Some(Free {
-                declines: true,
-                ..Free::to(task)
-            }),
-            (Some((task, _)), _) => Some(Free {
-                names: true,
-                ..Free::to(task)
-            }),
+            (Some((task, _)), _) => Some(Free { task, open: false }),
             (None, Some((task, question))) => Some(Free {
+                task,
                 open: choices::of(question).is_empty(),
-                ..Free::to(task)
             }),
-            (None, None) if let Some((task, _)) = place() => Some(Free {
-                open: true,
-                ..Free::to(task)
-            }),
-            (None, None) => self.last_planned().map(Free::to),
+            (None, None) => self.last_planned().map(|task| Free { task, open: false }),
         }
     }
 }
@@ -757,7 +583,7 @@ impl<'a> Chat<'a> {
 pub(crate) fn is_about_consent(task: &Task, said: &Message) -> bool {
     let is_about = || {
         TypedCode::of(said).is_some()
-            || matches!(Wish::of(&said.text(), &Names::default()), Wish::Code | Wish::Done)
+            || matches!(closed::read(&said.text()), Some(Closed::Code | Closed::Done))
     };
     transcript::unconsented(task).is_some() && (transcript::question(task).is_none() || is_about())
 }
@@ -771,16 +597,15 @@ pub(crate) fn declines(task: &Task, text: &str) -> bool {
     is_no(text) && !yes_or_no
 }
 
-/// What of a task that waits for several things is declined by this text, said to the task itself: what it names, what it says it
-/// is about, or what the task asks for now.
+/// What of a task that waits for several things is declined by this text, said to the task itself: all where it says so, otherwise
+/// what the task asks for now.
 pub(crate) fn declined(task: &Task, text: &str) -> Declined {
-    let words = wish::lower(to_read(text));
-    let all =
-        |word: &String| lists::ALL.contains(&word.as_str()) || matches!(word.as_str(), "neither" | "none");
-    let is_consent = wish::signs_in(&words) || task.status.state == TaskState::AuthRequired;
+    let all = |word: &String| {
+        lists::ALL.contains(&word.as_str()) || matches!(word.as_str(), "neither" | "none")
+    };
     match (transcript::unconsented(task), transcript::question(task)) {
-        (Some(_), Some(_)) if words.iter().any(all) => Declined::All,
-        (Some(_), Some(_)) if is_consent => Declined::Consents,
+        (Some(_), Some(_)) if closed::lower(to_read(text)).iter().any(all) => Declined::All,
+        (Some(_), Some(_)) if task.status.state == TaskState::AuthRequired => Declined::Consents,
         (Some(_), Some(_)) => Declined::Questions,
         _ => Declined::All,
     }
@@ -795,14 +620,4 @@ pub(crate) enum Declined {
     Consents,
     /// What agents asked.
     Questions,
-}
-
-/// Whether a text is one of the closed list for no.
-pub(crate) fn is_no(text: &str) -> bool {
-    Wish::of(text, &Names::default()) == Wish::No
-}
-
-/// Whether a text that is said to a task itself calls it off.
-pub(crate) fn calls_off(text: &str) -> bool {
-    matches!(Wish::of(text, &Names::default()), Wish::Cancel(target, None) if target.all || target.id.is_none() && target.words.is_empty())
 }

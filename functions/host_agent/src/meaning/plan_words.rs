@@ -2,7 +2,7 @@
 
 use domain::{PlanStep, StepState, Task, TaskPlan};
 
-use super::wish::{Names, Wish, is_long, is_made_of, lower};
+use super::closed::{is_long, is_made_of, lower};
 use super::{choices, lists};
 use crate::rules::plans::{self, Asks};
 
@@ -43,11 +43,12 @@ pub(crate) fn answer(task: &Task, text: &str) -> Option<PlanAnswer> {
             if is_made_of(&words, lists::GO_ON) || behind(&words, lists::GO_ON_WITHOUT).is_some() {
                 return Some(PlanAnswer::No);
             }
-            let Wish::Retry(_) = Wish::of(text, &Names::default()) else {
-                return None;
-            };
+            // "Retry 2", "try 2 again".
             let number = words.iter().find_map(|word| word.parse::<u32>().ok());
-            Some(PlanAnswer::Retry(number.map(|number| number.saturating_sub(1))))
+            let is_number = |word: &String| word.parse::<u32>().is_ok();
+            let said: Vec<String> = words.into_iter().filter(|word| !is_number(word)).collect();
+            is_made_of(&said, lists::AGAIN)
+                .then(|| PlanAnswer::Retry(number.map(|number| number.saturating_sub(1))))
         }
     }
 }
@@ -278,25 +279,22 @@ mod tests {
         let mut other = guarded(&[1]);
         other.id = TaskId::from_bytes([2; 16]);
         let here = [guarded(&[1]), other];
-        let names = Names::default();
         let chat = |here| Chat {
-            heard: None,
             here,
             asked: None,
             elsewhere: Some(&[]),
-            names: &names,
             since: Timestamp::from_millis(9),
         };
         for text in ["yes", "go", "start it"] {
             let which = Meaning::WhichWord(here.iter().collect());
-            assert_eq!(chat(&here).meaning(text), which, "{text}");
+            assert_eq!(chat(&here).meaning(text, None), which, "{text}");
             assert_eq!(
-                chat(&here[1..]).meaning(text),
+                chat(&here[1..]).meaning(text, None),
                 Meaning::Answer(&here[1]),
                 "{text}"
             );
         }
-        assert_eq!(chat(&here[1..]).meaning("no"), Meaning::Decline(&here[1]));
+        assert_eq!(chat(&here[1..]).meaning("no", None), Meaning::Decline(&here[1]));
     }
 
     #[test]
@@ -346,21 +344,18 @@ mod tests {
         let question = plans::question(&waiting).unwrap();
         waiting.status.message = Some(Message::agent_text(MessageId::derived("q"), question));
         let here = [waiting];
-        let names = Names::default();
         let chat = Chat {
-            heard: None,
             here: &here,
             asked: None,
             elsewhere: Some(&[]),
-            names: &names,
             since: Timestamp::from_millis(9),
         };
         for text in ["go", "yes", "start it", "without the flat", "ohne 1"] {
-            assert_eq!(chat.meaning(text), Meaning::Answer(&here[0]), "{text}");
+            assert_eq!(chat.meaning(text, None), Meaning::Answer(&here[0]), "{text}");
         }
-        assert_eq!(chat.meaning("no"), Meaning::Decline(&here[0]));
-        assert_eq!(chat.meaning("cancel"), Meaning::Cancel(vec![&here[0]], None));
-        let other = chat.meaning("What about my order 1001?");
+        assert_eq!(chat.meaning("no", None), Meaning::Decline(&here[0]));
+        assert_eq!(chat.meaning("cancel", None), Meaning::Cancel(vec![&here[0]], None));
+        let other = chat.meaning("What about my order 1001?", None);
         assert!(matches!(other, Meaning::Request { free: None, .. }), "{other:?}");
 
         // What was shown last is what something else may be about, where nobody is found for it.
@@ -368,7 +363,7 @@ mod tests {
         let message = shown[0].status.message.as_mut().unwrap();
         message.metadata.insert(domain::PLAN_HASH.to_owned(), "h".into());
         let chat = Chat { here: &shown, ..chat };
-        let Meaning::Request { free, .. } = chat.meaning("for three people, please") else {
+        let Meaning::Request { free, .. } = chat.meaning("for three people, please", None) else {
             panic!("no request")
         };
         assert_eq!(

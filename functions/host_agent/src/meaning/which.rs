@@ -1,18 +1,35 @@
 //! Which tasks are meant, and what they are called.
 
-use domain::{Job, Task, TaskState, Timestamp};
+use domain::{Job, Task, TaskId, TaskState, Timestamp};
 
-use super::wish::{Target, is_alike, lower};
+use super::closed::{lower, singular};
 use crate::rules::note::Note;
 use crate::rules::transcript;
 
 /// Longest name of a task, in characters.
 const NAME_MAX: usize = 60;
 
-/// Shortest word, in characters, that stands for a longer one that begins with it.
-const SHORTEST: usize = 3;
-/// Longest article or preposition, in characters: which of them somebody uses tells no task from another.
-const ARTICLE: usize = 3;
+/// Which tasks are meant.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Target {
+    /// By id.
+    pub(super) id: Option<TaskId>,
+    /// These tasks, by what they were asked for.
+    pub(super) like: Option<Vec<TaskId>>,
+    /// These jobs of such of them as have several.
+    pub(super) jobs: Vec<(TaskId, u32)>,
+    /// All of them.
+    pub(super) all: bool,
+    /// By these words, which a command names: of agents' names, and of what was asked.
+    pub(super) words: Vec<String>,
+}
+
+impl Target {
+    /// Whether nothing says which tasks are meant.
+    pub(super) fn is_bare(&self) -> bool {
+        self.words.is_empty() && self.id.is_none() && self.like.is_none()
+    }
+}
 
 /// Whether something of a task is still to come, or waits.
 pub(crate) fn is_open(task: &Task) -> bool {
@@ -52,13 +69,8 @@ pub(super) fn is_meant(target: &Target, task: &Task) -> bool {
 }
 
 fn are_all_in(words: &[String], told: &str) -> bool {
-    let known = lower(told);
-    let is_known = |word: &String| {
-        known
-            .iter()
-            .any(|known| is_alike(known, word) || begins(known, word))
-    };
-    words.iter().all(is_known)
+    let known: Vec<String> = lower(told).iter().map(|word| singular(word)).collect();
+    words.iter().all(|word| known.contains(&singular(word)))
 }
 
 /// The jobs of a task that the words mean, where others go on: those of them that are not over.
@@ -83,34 +95,6 @@ pub(super) fn part(target: &Target, task: &Task) -> Option<Vec<u32>> {
 
 fn told_of(job: &Job) -> String {
     format!("{} {} {}", job.instruction, job.agent_name, job.agent_type)
-}
-
-/// Whether a task's words have one that is alike.
-pub(super) fn has_word(task: &Task, word: &str) -> bool {
-    let known = lower(&told(task));
-    known.iter().any(|known| is_alike(known, word))
-}
-
-/// Whether a longer word begins with another, as "beekeeping" does with "bee"; in Japanese, whether it has it.
-fn begins(known: &str, word: &str) -> bool {
-    let signs = word.chars().all(|c| c as u32 > 0x2e7f);
-    let long = word.chars().count() >= SHORTEST;
-    long && known.starts_with(word) || signs && known.contains(word)
-}
-
-/// Of several tasks that the words fit, those that the little words beside them fit too; all where that leaves none.
-pub(super) fn narrowed<'a>(target: &Target, tasks: Vec<&'a Task>) -> Vec<&'a Task> {
-    let fits = |task: &&Task| {
-        let known = lower(&told(task));
-        // "The one": of which the text has none is no help.
-        let telling = |hint: &&String| {
-            hint.chars().count() > ARTICLE && tasks.iter().any(|task| lower(&told(task)).contains(hint))
-        };
-        let mut telling = target.hints.iter().filter(telling).peekable();
-        telling.peek().is_some() && telling.all(|hint| known.contains(hint))
-    };
-    let kept: Vec<&Task> = tasks.iter().copied().filter(fits).collect();
-    if kept.is_empty() { tasks } else { kept }
 }
 
 /// All words that tell a task from another.

@@ -458,66 +458,6 @@ pub(crate) fn silent(task: &Task, unheard: &[u32]) -> String {
     }
 }
 
-/// A yes or a no to what asks whether a task is over, runs or went wrong; nothing where that is not what is asked.
-pub(crate) fn whether(asked: &str, state: TaskState) -> &'static str {
-    const ASKS: &[&str] = &[
-        "is", "are", "has", "have", "did", "was", "were", "ist", "sind", "hat", "läuft", "está", "ha", "est",
-        "er", "och",
-    ];
-    const OVER: &[&str] = &[
-        "done",
-        "ready",
-        "finished",
-        "finish",
-        "complete",
-        "completed",
-        "over",
-        "arrived",
-        "work",
-        "worked",
-        "fertig",
-        "listo",
-        "lista",
-        "terminado",
-        "fini",
-        "terminé",
-        "prêt",
-        "ferdig",
-        "klaar",
-        "pronto",
-    ];
-    const RUNS: &[&str] = &["running", "working", "going", "doing", "busy", "läuft"];
-    const WRONG: &[&str] = &["failed", "fail", "stuck", "broken"];
-    const ENDED: &[&str] = &["canceled", "cancelled", "stopped"];
-    let words = meaning::lower(asked);
-    let says = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    // "So, is it done?"
-    let first = words.iter().take(3).any(|word| ASKS.contains(&word.as_str()));
-    let how = words
-        .iter()
-        .any(|word| matches!(word.as_str(), "how" | "what" | "when" | "why" | "wie" | "wann"));
-    // German asks with it what there is.
-    let how = how || words.first().is_some_and(|word| word == "was") && says(&["läuft", "fertig"]);
-    if !first || how {
-        return "";
-    }
-    let holds = if says(WRONG) {
-        matches!(
-            state,
-            TaskState::Failed | TaskState::Rejected | TaskState::Unknown
-        )
-    } else if says(ENDED) {
-        state == TaskState::Canceled
-    } else if says(OVER) {
-        state == TaskState::Completed
-    } else if says(RUNS) {
-        matches!(state, TaskState::Submitted | TaskState::Working)
-    } else {
-        return "";
-    };
-    if holds { "Yes: " } else { "No: " }
-}
-
 fn state(state: TaskState) -> &'static str {
     match state {
         TaskState::Submitted => "not begun yet",
@@ -565,26 +505,5 @@ mod tests {
         let long = in_brief(&"seven words ".repeat(40));
         assert!(long.ends_with("words …") || long.ends_with("seven …"), "{long}");
         assert!(long.chars().count() <= 143, "{long}");
-    }
-
-    #[test]
-    fn what_asks_whether_begins_with_a_yes_or_a_no() {
-        use TaskState::{Completed, Failed, Working};
-        for (asked, state, lead) in [
-            ("is the report finished now?", Working, "No: "),
-            ("is the report finished now?", Completed, "Yes: "),
-            ("is it still running?", Working, "Yes: "),
-            ("is it still running?", Completed, "No: "),
-            ("so, did it work?", Failed, "No: "),
-            ("has it failed?", Failed, "Yes: "),
-            ("ist der Bericht fertig?", Working, "No: "),
-            ("how is the report going?", Working, ""),
-            ("status", Working, ""),
-            ("when is it done?", Working, ""),
-            ("was läuft gerade?", Working, ""),
-            ("was it canceled?", Completed, "No: "),
-        ] {
-            assert_eq!(whether(asked, state), lead, "{asked}");
-        }
     }
 }

@@ -20,25 +20,17 @@ const LOOK_BACK: u32 = 20;
 /// Most tasks whose agents are asked for the latest at once.
 const ASKED_MAX: usize = 5;
 
-/// How tasks are doing: their agents are asked first. What asks whether one is over begins with a yes or a no.
-pub(crate) async fn status_of(
-    deps: &Deps,
-    tasks: &[&Task],
-    (asked, now): (&str, Timestamp),
-) -> Result<String, ExecuteError> {
+/// How tasks are doing: their agents are asked first.
+pub(crate) async fn status_of(deps: &Deps, tasks: &[&Task], now: Timestamp) -> Result<String, ExecuteError> {
     let mut told = Vec::new();
     for (number, task) in tasks.iter().enumerate() {
         let (latest, unheard) = match meaning::is_open(task) && number < ASKED_MAX {
             true => refreshed(deps, (*task).clone(), now).await?,
             false => ((*task).clone(), Vec::new()),
         };
-        let lead = match tasks.len() {
-            1 => wording::whether(asked, latest.status.state),
-            _ => "",
-        };
         let described = wording::described(&latest, tasks.len() > 1);
         let silent = wording::silent(&latest, &unheard);
-        told.push(format!("{lead}{described}{silent}"));
+        told.push(format!("{described}{silent}"));
     }
     Ok(told.join("\n"))
 }
@@ -75,7 +67,7 @@ pub(crate) async fn told_to_model(
         .iter()
         .filter(|task| task.owner == current.owner && task.id != current.id && !task.jobs.is_empty());
     match own.max_by_key(|task| task.created_at) {
-        Some(task) => Ok(ToolOutcome::Done(status_of(deps, &[task], ("", now)).await?)),
+        Some(task) => Ok(ToolOutcome::Done(status_of(deps, &[task], now).await?)),
         None => Ok(ToolOutcome::Failed(
             "There is no such task of this user.".to_owned(),
         )),

@@ -11,7 +11,7 @@ use llm::{AgentBrief, Agents, Answer, Step, Tool, ToolCall};
 use store::PageRequest;
 
 use crate::meaning::heard::{self, Heard};
-use crate::meaning::{self, Chat, Deed, Free, Meaning, Names, Nothing, Question, Talk};
+use crate::meaning::{self, Chat, Deed, Free, Meaning, Nothing, Question, Talk};
 use crate::rules::note::Note;
 use crate::rules::reminder;
 use crate::rules::transcript::{self, has_file, has_text};
@@ -63,7 +63,8 @@ impl Thinker {
             // Of what an agent failed at, the host itself says that "try again" does it once more.
             let here = self.beside(run).await?;
             let of_agent = |task: &Task| task.jobs.iter().any(|job| job.agent_type == agent_type);
-            if let Some(task) = tried_again(run.task(), &here, &text).filter(|task| of_agent(task)) {
+            let again = self.tried_again(run.task(), &here, (&text, &Agents::default())).await;
+            if let Some(task) = again.filter(|task| of_agent(task)) {
                 return Box::pin(self.retry(run, &here, task)).await;
             }
             let thought = self.thought_of(run);
@@ -93,10 +94,22 @@ impl Thinker {
             .as_ref()
             .map(|known| known.briefs(&deps.tenant, &deps.url))
             .unwrap_or_default();
+        if let Some((name, text)) = meaning::agent_named(&text).filter(|_| !self.has_one_agent()) {
+            let is_named = |agent: &&AgentBrief| {
+                agent.agent_type().as_str() == name || agent.name().eq_ignore_ascii_case(name)
+            };
+            let Some(agent) = briefs.iter().find(is_named) else {
+                let told = format!("I know no agent “{name}”. {}", llm::offer(&briefs));
+                return Ok(Outcome::Message(run.message(&told)));
+            };
+            let mut thought = self.thought_of(run);
+            text.clone_into(&mut thought.asked);
+            return Box::pin(self.hand_to(run, thought, agent.agent_type().clone())).await;
+        }
         if self.has_one_agent() || run.task().history.iter().any(has_file) {
             // "Try again with this one": of all that words can mean beside a file, this alone is no request.
             if !self.has_one_agent()
-                && let Some(task) = tried_again(run.task(), &here, &text)
+                && let Some(task) = self.tried_again(run.task(), &here, (&text, &briefs)).await
             {
                 return Box::pin(self.retry(run, &here, task)).await;
             }
@@ -106,7 +119,6 @@ impl Thinker {
             };
             return self.request(run, &here, wanted).await;
         }
-        let names = names(&briefs, &here);
         let asked = here.last().and_then(question);
         let mut elsewhere: Option<Vec<Task>> = None;
         loop {
@@ -115,11 +127,9 @@ impl Thinker {
                 here: &here,
                 asked: asked.clone(),
                 elsewhere: elsewhere.as_deref(),
-                names: &names,
-                heard: heard.as_ref(),
                 since: run.task().created_at,
             };
-            let meant = chat.meaning(&text);
+            let meant = chat.meaning(&text, heard.as_ref());
             tracing::debug!(task.id = %run.task().id, meaning = meant.word(), "a message is understood");
             if meant != Meaning::LookElsewhere {
                 return Box::pin(self.act(run, (&here, &briefs, known), meant)).await;
@@ -166,6 +176,38 @@ impl Thinker {
         })
     }
 
+    /// What a text means beside these tasks of a chat, and no others.
+    async fn means<'a>(&self, of: &Task, here: &'a [Task], (text, agents): (&str, &Agents)) -> Meaning<'a> {
+        let heard = self.heard(text, agents, (here, None)).await;
+        let chat = Chat {
+            here,
+            asked: None,
+            elsewhere: Some(&[]),
+            since: of.created_at,
+        };
+        chat.meaning(text, heard.as_ref())
+    }
+
+    /// Whether a text that is said to a task itself calls it off.
+    pub(crate) async fn is_called_off(&self, task: &Task, text: &str) -> bool {
+        let agents = Agents::default();
+        let means = || self.means(task, std::slice::from_ref(task), (text, &agents));
+        meaning::calls_off(task, text) || matches!(means().await, Meaning::Cancel(_, None))
+    }
+
+    /// The task of this chat that a message asks to be done once more, where it says nothing else.
+    async fn tried_again<'a>(
+        &self,
+        of: &Task,
+        here: &'a [Task],
+        (text, agents): (&str, &Agents),
+    ) -> Option<&'a Task> {
+        match self.means(of, here, (text, agents)).await {
+            Meaning::Retry(task) => Some(task),
+            _ => None,
+        }
+    }
+
     async fn elsewhere(&self, task: &Task) -> Result<Vec<Task>, ExecuteError> {
         let page = PageRequest {
             limit: ELSEWHERE_MAX,
@@ -186,7 +228,7 @@ impl Thinker {
     async fn act(
         &self,
         run: &mut Run,
-        (here, briefs, known): (&[Task], &[AgentBrief], Option<Arc<KnownAgents>>),
+        (here, briefs, known): (&[Task], &Agents, Option<Arc<KnownAgents>>),
         meant: Meaning<'_>,
     ) -> Result<Outcome, ExecuteError> {
         let (deps, now) = (self.deps(), run.now());
@@ -201,9 +243,9 @@ impl Thinker {
             Meaning::Cancel(tasks, rest) => {
                 let told = own_tasks::cancel_all(deps, &tasks).await?;
                 // "Lunch, and cancel the report": what is left may answer another one.
-                let names = names(briefs, here);
                 if let Some(rest) = &rest
-                    && let Some(task) = answered((here, &names), &tasks, (rest, run.task().created_at))
+                    && let Meaning::Answer(task) = self.means(run.task(), here, (rest, briefs)).await
+                    && tasks.iter().all(|ended| ended.id != task.id)
                 {
                     let said = run.task().history.first().cloned().ok_or(ExecuteError::Stale)?;
                     let said = Message {
@@ -236,12 +278,11 @@ impl Thinker {
             Meaning::Agreeing(tasks) => say(run, wording::agree_there(&tasks)),
             Meaning::WhichWord(tasks) => say(run, wording::which_waits(&tasks, now)),
             Meaning::Status(tasks) => {
-                let asked = transcript::asked(run.task());
-                let told = own_tasks::status_of(deps, &tasks, (&asked, now)).await?;
+                let told = own_tasks::status_of(deps, &tasks, now).await?;
                 say(run, told)
             }
             Meaning::StatusAnd(tasks, rest) => {
-                let told = own_tasks::status_of(deps, &tasks, ("", now)).await?;
+                let told = own_tasks::status_of(deps, &tasks, now).await?;
                 Box::pin(self.then(run, here, (told, Some(rest), None))).await
             }
             Meaning::Open(tasks) => say(run, wording::open(&tasks)),
@@ -275,7 +316,7 @@ impl Thinker {
     async fn answer_and(
         &self,
         run: &mut Run,
-        (here, briefs): (&[Task], &[AgentBrief]),
+        (here, briefs): (&[Task], &Agents),
         task: &Task,
         (first, rest): (String, String),
     ) -> Result<Outcome, ExecuteError> {
@@ -289,18 +330,9 @@ impl Thinker {
             let text = transcript::asked(run.task());
             return self.request(run, here, Wanted::of(text, Note::default())).await;
         }
-        let names = names(briefs, here);
-        let chat = Chat {
-            here,
-            asked: None,
-            elsewhere: Some(&[]),
-            names: &names,
-            heard: None,
-            since: run.task().created_at,
-        };
         let lead = format!("Your answer went to {}.", meaning::name(task));
-        let told = match chat.meaning(&rest) {
-            Meaning::Status(tasks) => own_tasks::status_of(deps, &tasks, (&rest, now)).await?,
+        let told = match self.means(run.task(), here, (&rest, briefs)).await {
+            Meaning::Status(tasks) => own_tasks::status_of(deps, &tasks, now).await?,
             Meaning::Cancel(tasks, None) => own_tasks::cancel_all(deps, &tasks).await?,
             Meaning::CancelPart(task, jobs, None) => own_tasks::cancel_part(deps, task, &jobs).await?,
             Meaning::Talk(_) => return Ok(goes_on_in(run, task, None)),
@@ -477,27 +509,16 @@ impl Thinker {
                     }
                 }
                 (None, Some(free)) => {
-                    let Free {
-                        task, open, declines, ..
-                    } = free;
+                    let Free { task, open } = free;
                     let prompt = self.prompt(run.task(), &thought);
-                    // "I'd prefer lunch, I think": what is said beside the choice is for nobody.
-                    let beside = free.beside_choice(&thought.asked);
-                    if beside.is_some_and(|beside| !llm::is_for_somebody(&prompt.agents, &beside)) {
-                        return self.hand_on(run, here, task, false).await;
-                    }
-                    let brief = is_brief(&thought.asked) && !is_named(&prompt.agents, task, &thought.asked);
+                    let is_brief = open && is_brief(&thought.asked);
                     match self.first_step(run, &prompt).await? {
                         // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
-                        // So is what says in passing only what somebody else does: "my aunt from the village".
                         Ok(answer)
                             if matches!(answer.step, Step::Say(_) | Step::Choose { .. })
-                                || open && brief && is_for(&answer.step, task)
-                                || (open || declines)
-                                    && answer.is_by_rule()
-                                    && tells_only(&prompt.agents, &thought.asked) =>
+                                || is_brief && is_for(&answer.step, task) =>
                         {
-                            return self.hand_on(run, here, task, declines).await;
+                            return self.hand_on(run, here, task, false).await;
                         }
                         Ok(answer) => Some(answer),
                         Err(outcome) => return Ok(outcome),
@@ -539,40 +560,9 @@ impl Wanted<'_> {
 /// Longest text, in words, that says no more than what was asked for.
 const BRIEF: usize = 3;
 
-/// Whether a text may be no more than what was asked for: a place and a day, or a few words that ask nothing themselves.
+/// Whether a text may be no more than what was asked for: a few words that ask nothing themselves.
 fn is_brief(text: &str) -> bool {
-    words::is_place_and_day(text) || !text.contains('?') && words::phrases::words(text).len() <= BRIEF
-}
-
-/// Longest text, in words, that may be a free answer though somebody else does something of that kind.
-const TOLD_MAX: usize = 8;
-
-/// Whether a text asks for nothing, and names no agent and little of what one does.
-fn tells_only(agents: &Agents, text: &str) -> bool {
-    let names = agents
-        .iter()
-        .flat_map(|agent| [agent.name(), agent.agent_type().as_str()]);
-    let names = Names::of(names);
-    !text.contains(['?', '？'])
-        && words::phrases::words(text).len() <= TOLD_MAX
-        && !meaning::lower(text).iter().any(|word| names.has(word))
-        && !llm::is_surely_for_somebody(agents, text)
-}
-
-/// Whether a text names the agent that waits for an answer, by its name, type or what it does: a request of its own, then.
-fn is_named(agents: &[AgentBrief], waiting: &Task, text: &str) -> bool {
-    let asking = transcript::asking(waiting).map(|job| &job.agent_type);
-    let own = agents.iter().filter(|agent| Some(agent.agent_type()) == asking);
-    let told = own.flat_map(|agent| {
-        let skills = agent.skills().iter().map(|skill| skill.name());
-        [agent.name(), agent.agent_type().as_str()]
-            .into_iter()
-            .chain(skills)
-    });
-    let names = Names::of(told);
-    words::phrases::words(text)
-        .iter()
-        .any(|word| names.has(&word.lower()))
+    !text.contains('?') && words::phrases::words(text).len() <= BRIEF
 }
 
 /// Whether a step is for the agent that waits for an answer, and for no other.
@@ -615,52 +605,6 @@ fn goes_on_in(run: &Run, task: &Task, lead: Option<&str>) -> Outcome {
         .metadata
         .insert(GOES_ON_IN.to_owned(), task.id.to_string().into());
     Outcome::Message(message)
-}
-
-/// The task beside those that were called off which what else was said answers.
-fn answered<'a>(
-    (here, names): (&'a [Task], &'a Names),
-    ended: &[&Task],
-    (rest, since): (&str, Timestamp),
-) -> Option<&'a Task> {
-    let chat = Chat {
-        here,
-        asked: None,
-        elsewhere: Some(&[]),
-        names,
-        heard: None,
-        since,
-    };
-    match chat.meaning(rest) {
-        Meaning::Answer(task) => Some(task).filter(|task| ended.iter().all(|ended| ended.id != task.id)),
-        _ => None,
-    }
-}
-
-fn names(briefs: &[AgentBrief], here: &[Task]) -> Names {
-    let known = briefs
-        .iter()
-        .flat_map(|brief| [brief.name(), brief.agent_type().as_str()]);
-    let worked = here.iter().flat_map(|task| &task.jobs);
-    let worked = worked.flat_map(|job| [job.agent_name.as_str(), job.agent_type.as_str()]);
-    Names::of(known.chain(worked)).with_examples(briefs)
-}
-
-/// The task of this chat that a message asks to be done once more, where it says nothing else.
-fn tried_again<'a>(task: &Task, here: &'a [Task], text: &str) -> Option<&'a Task> {
-    let names = names(&[], here);
-    let chat = Chat {
-        here,
-        asked: here.last().and_then(question),
-        elsewhere: Some(&[]),
-        names: &names,
-        heard: None,
-        since: task.created_at,
-    };
-    let Meaning::Retry(again) = chat.meaning(text) else {
-        return None;
-    };
-    here.iter().find(|task| task.id == again.id)
 }
 
 fn which(to: Deed, tasks: &[&Task], now: Timestamp) -> String {

@@ -89,7 +89,7 @@ async fn in_the_chat_exactly_a_choice_is_one_and_everything_else_is_a_request_be
     assert_eq!(world.task(first.id).await.rev, first.rev);
     beside(&world, "Will it rain in Bergen on Sunday? 2").await;
     assert_eq!(world.task(first.id).await.rev, first.rev);
-    let told = status(&beside(&world, "what is open?").await).1;
+    let told = status(&beside(&world, "/status").await).1;
     assert!(told.contains(UNSURE) && told.contains("choose"), "{told}");
     beside(&world, "the second one").await;
     let first = restarted(&world, first.id).await;
@@ -109,7 +109,7 @@ async fn what_waits_is_found_however_much_was_said_since() {
     for _ in 0..14 {
         beside(&world, "hello").await;
     }
-    let told = status(&beside(&world, "what is open?").await).1;
+    let told = status(&beside(&world, "/status").await).1;
     assert!(told.contains(UNSURE) && told.contains("choose"), "{told}");
     beside(&world, "the second one").await;
     let first = restarted(&world, first.id).await;

@@ -380,7 +380,7 @@ async fn a_refusal_rejects_the_task_with_the_reason() {
 async fn the_user_can_call_it_off_instead() {
     let (world, peer) = horizon().await;
     let task = world.ask(ORDER).await;
-    world.say("user-1", "no", "never mind", Some(task.id)).await;
+    world.say("user-1", "no", "cancel", Some(task.id)).await;
     assert_eq!(world.wake(task.id).await.status.state, TaskState::Canceled);
     world.grant("user-1", &GOOD).await;
     world.wake(task.id).await;

@@ -36,7 +36,7 @@ async fn status_in_words_asks_the_agent_for_the_latest() {
         Reply::Result(remote("r-1", "COMPLETED", None, &["Rain."])),
     );
     world.clock.advance(std::time::Duration::from_secs(3));
-    let asked = world.ask("is it done yet?").await;
+    let asked = world.ask("/status oslo").await;
     assert!(
         status(&asked).1.contains("“Will it rain in Oslo tomorrow”"),
         "{}",
@@ -47,7 +47,7 @@ async fn status_in_words_asks_the_agent_for_the_latest() {
         (TaskState::Completed, "Rain.".into())
     );
     world.clock.advance(std::time::Duration::from_secs(3));
-    let asked = world.ask("status").await;
+    let asked = world.ask("/status rain").await;
     assert!(
         status(&asked).1.contains("is completed.\nRain."),
         "{}",
@@ -60,20 +60,20 @@ async fn somebody_elses_task_does_not_exist() {
     let (world, weather) = world().await;
     let task = world.ask(RAIN).await;
     let id = world
-        .say("user-2", "spy", &format!("status of task {}", task.id), None)
+        .say("user-2", "spy", &format!("/status {}", task.id), None)
         .await;
     assert_eq!(
         status(&world.wake(id).await).1,
         format!("I know no task {} of yours.", task.id)
     );
     let id = world
-        .say("user-2", "spy-2", &format!("cancel task {}", task.id), None)
+        .say("user-2", "spy-2", &format!("/cancel {}", task.id), None)
         .await;
     assert_eq!(
         status(&world.wake(id).await).1,
         format!("I know no task {} of yours.", task.id)
     );
-    let id = world.say("user-2", "spy-3", "is it done yet?", None).await;
+    let id = world.say("user-2", "spy-3", "/status oslo", None).await;
     assert_eq!(
         status(&world.wake(id).await).1,
         "I know no task of yours that this could mean; nothing is running."
@@ -98,7 +98,7 @@ async fn cancel_reaches_the_agent_by_call_and_in_words() {
     assert_eq!(world.task(task.id).await.status.state, TaskState::Canceled);
 
     let task = world.ask("Will it rain in Bergen?").await;
-    let asked = world.ask("cancel it").await;
+    let asked = world.ask("/cancel bergen").await;
     assert_eq!(status(&asked).1, "Canceled: “Will it rain in Bergen”.");
     // The canceled task is woken, and tells its agents itself.
     world.wake(task.id).await;
@@ -331,7 +331,7 @@ async fn one_half_of_a_task_is_called_off_and_the_other_goes_on() {
         .ask("will it rain in Oslo and find me a flat in Bergen")
         .await;
     assert_eq!(task.jobs.len(), 2, "{}", status(&task).1);
-    let asked = world.ask("cancel the flat").await;
+    let asked = world.ask("/cancel flat").await;
     let text = status(&asked).1;
     assert!(
         text.starts_with("Canceled: Flat Finder of “will it rain") && text.ends_with("The rest goes on."),

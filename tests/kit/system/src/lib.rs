@@ -20,6 +20,7 @@ use std::time::Duration;
 use domain::{Clock, ManualClock, SystemClock, SystemEntropy, Tenant, Timestamp};
 use local::{Data, Models, Options, System};
 use serde_json::Value;
+use tokio::sync::OnceCell;
 
 pub use template_testing::{self as template, policy};
 pub use user::{Answer, User};
@@ -108,6 +109,7 @@ impl Local {
             sweep_every: None,
             // Where theirs are.
             push_services: vec!["127.0.0.1".to_owned()],
+            understanding: engine().await,
             ..options
         };
         let system = System::start(options).await.expect("the local system starts");
@@ -145,6 +147,19 @@ impl Local {
         self.clock.advance(by);
         self.system.sweep().await;
     }
+}
+
+/// The engine that understands what people say, one a process. `tests/run tools` fetches its weights.
+async fn engine() -> nlu::Slot {
+    static ENGINE: OnceCell<nlu::Slot> = OnceCell::const_new();
+    let filled = || async {
+        let slot = nlu::Slot::default();
+        let cache = folder().join(".tools/understanding");
+        let filled = local::understanding::fill(&slot, cache, |line| println!("{line}")).await;
+        filled.expect("the weights are there: `tests/run tools` fetches them");
+        slot
+    };
+    ENGINE.get_or_init(|| Box::pin(filled())).await.clone()
 }
 
 /// The Python interpreter with the SDK, which `tests/run` installs.

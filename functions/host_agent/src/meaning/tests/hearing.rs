@@ -4,16 +4,13 @@ use super::*;
 
 #[track_caller]
 fn means_heard(here: &[Task], heard: &Heard, text: &str, check: impl Fn(&Meaning<'_>) -> bool) {
-    let names = known();
     let chat = Chat {
         here,
         asked: None,
         elsewhere: Some(&[]),
-        names: &names,
-        heard: Some(heard),
         since: at(1_000),
     };
-    let meant = chat.meaning(text);
+    let meant = chat.meaning(text, Some(heard));
     assert!(check(&meant), "{text}: {}", meant.word());
 }
 
@@ -107,16 +104,14 @@ fn whoever_names_a_task_by_its_id_asks_about_that() {
 
 /// "Which one?", asked about these.
 fn answered(here: &[Task], elsewhere: &[Task], heard: &Heard, check: impl Fn(&Meaning<'_>) -> bool) {
-    let (names, all) = (known(), here.iter().chain(elsewhere).collect::<Vec<_>>());
+    let all: Vec<&Task> = here.iter().chain(elsewhere).collect();
     let chat = Chat {
         here,
         asked: Some(Question::about(Deed::Cancel, &all)),
         elsewhere: Some(elsewhere),
-        names: &names,
-        heard: Some(heard),
         since: at(1_000),
     };
-    let meant = chat.meaning("das mit den Bienen");
+    let meant = chat.meaning("das mit den Bienen", Some(heard));
     assert!(check(&meant), "{}", meant.word());
 }
 
@@ -141,7 +136,6 @@ fn a_likeness_picks_a_task_of_the_chat_and_authorises_nothing_elsewhere() {
 #[test]
 fn what_names_something_else_ends_nothing_unasked() {
     let (choice, other) = (report(1, "a report on bees"), report(2, "a report on tides"));
-    let names = known();
     let text = "cancel the one about the tides";
     let heard = Heard::doing(Act::Cancel, text, &[]);
     let (here, there) = ([choice], [other]);
@@ -149,12 +143,30 @@ fn what_names_something_else_ends_nothing_unasked() {
         here: &here,
         asked: None,
         elsewhere,
-        names: &names,
-        heard: Some(&heard),
         since: at(1_000),
     };
-    assert_eq!(chat(None).meaning(text), Meaning::LookElsewhere);
+    assert_eq!(chat(None).meaning(text, Some(&heard)), Meaning::LookElsewhere);
     // It is like none there either: the only one that runs here is asked about.
     let asked = Meaning::Which(Deed::Cancel, vec![&here[0]], None);
-    assert_eq!(chat(Some(&there[..])).meaning(text), asked);
+    assert_eq!(chat(Some(&there[..])).meaning(text, Some(&heard)), asked);
+}
+
+/// "Shall I cancel it?", asked about one: a closed yes alone says so.
+#[test]
+fn what_is_heard_agrees_to_nothing_that_the_host_asked() {
+    let here = [report(1, "a report on bees")];
+    let chat = Chat {
+        here: &here,
+        asked: Some(Question::about(Deed::Cancel, &[&here[0]])),
+        elsewhere: Some(&[]),
+        since: at(1_000),
+    };
+    let means = |act: Act, text: &str| chat.meaning(text, Some(&Heard::doing(act, text, &[])));
+    let asked = Meaning::Which(Deed::Cancel, vec![&here[0]], None);
+    assert_eq!(means(Act::Approve, "that would be best"), asked);
+    assert_eq!(means(Act::Cancel, "leave it"), asked);
+    let unchanged = Meaning::Nothing(Nothing::ToDecline, None);
+    assert_eq!(means(Act::Decline, "let it run"), unchanged);
+    assert_eq!(chat.meaning("no", None), unchanged);
+    assert_eq!(chat.meaning("yes", None), Meaning::Cancel(vec![&here[0]], None));
 }

@@ -1,10 +1,8 @@
 //! What messages mean beside what waits, runs and was said last.
 
 mod answering;
-mod canceling;
+mod commands;
 mod hearing;
-mod news;
-mod talk;
 
 use domain::{
     AgentName, AwaitedConsent, ContextId, Message, MessageId, NewTask, Notification, Owner, Part, Protection,
@@ -17,17 +15,6 @@ const ID: &str = "6f2c1b1e-9a2b-4c3d-8e4f-5a6b7c8d9e0f";
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(1_767_225_600_000 + seconds * 1_000)
-}
-
-fn known() -> Names {
-    Names::of([
-        "Weather", "weather", "Report", "report", "Horizon", "horizon", "Printer", "printer", "Gizmo",
-        "gizmo",
-    ])
-}
-
-fn read(text: &str) -> Wish {
-    Wish::of(text, &known())
 }
 
 /// A task of that second, asked so, of which its agent said this.
@@ -123,27 +110,14 @@ fn means_beside(
     text: &str,
     check: impl Fn(&Meaning<'_>) -> bool,
 ) {
-    let names = known();
     let chat = Chat {
         here,
         asked,
         elsewhere: Some(elsewhere),
-        names: &names,
-        heard: None,
         since: at(1_000),
     };
-    let meant = chat.meaning(text);
+    let meant = chat.meaning(text, None);
     assert!(check(&meant), "{text}: {}", meant.word());
-}
-
-/// This one is declined, be it as one of the closed list or in words of the user's own where nobody is found for them.
-fn means_declined(here: &[Task], text: &str, at: usize) {
-    let is_this = |task: &Task| task.id == here[at].id;
-    means(here, text, |meant| match meant {
-        Meaning::Decline(task) => is_this(task),
-        Meaning::Request { free: Some(free), .. } => free.declines && is_this(free.task),
-        _ => false,
-    });
 }
 
 #[test]
@@ -153,16 +127,13 @@ fn what_a_message_takes_goes_by_its_length() {
         springfield(2),
         report(3, "a report on whales"),
     ];
-    let names = known();
     let chat = Chat {
         here: &here,
         asked: Some(Question::about(Deed::Cancel, &here.iter().collect::<Vec<_>>())),
         elsewhere: None,
-        names: &names,
-        heard: None,
         since: at(1_000),
     };
-    words_testing::assert_linear(|text| _ = chat.meaning(text));
+    words_testing::assert_linear(|text| _ = chat.meaning(text, None));
 }
 
 #[test]
@@ -175,7 +146,7 @@ fn a_long_message_is_a_request_and_stays_whole() {
         let text = begins.repeat(1_000);
         let whole = |meant: &Meaning<'_>| matches!(meant, Meaning::Request { text: kept, .. } if *kept == text.trim());
         means(&here, &text, whole);
-        assert!(!is_no(&text) && !calls_off(&text), "{begins}");
+        assert!(!is_no(&text) && !calls_off(&here[0], &text), "{begins}");
     }
     // A code is found wherever it stands, so that nobody stores it.
     let code = format!("{} BCDF-GHJK", "x ".repeat(5_000));

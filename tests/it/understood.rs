@@ -1,21 +1,8 @@
-//! What people say, understood by the model of sentences: the whole system with the engine in it. `tests/run understanding` fetches
+//! What people say, understood by the model of sentences: the whole system with the engine in it. `tests/run tools` fetches
 //! the model before; whoever runs these tests alone waits for it once.
 
-use local::{Options, understanding};
 use serde_json::json;
 use system_testing::{Local, User};
-
-async fn local() -> Local {
-    let slot = nlu::Slot::default();
-    let cache = system_testing::folder().join(".tools/understanding");
-    let filled = understanding::fill(&slot, cache, |line| println!("{line}")).await;
-    filled.expect("the model of sentences is there, or can be had");
-    Local::start_as(Options {
-        understanding: slot,
-        ..Options::default()
-    })
-    .await
-}
 
 /// What a prompt's task shows: its state, and what it says to its user.
 async fn becomes(user: &User, prompt: &str, states: &[&str]) -> String {
@@ -25,7 +12,7 @@ async fn becomes(user: &User, prompt: &str, states: &[&str]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_understood_in_words_that_no_card_has() {
-    let local = local().await;
+    let local = Local::start().await;
     let user = local.user("acme");
     for prompt in [
         "Compare Madrid and Athens for the weekend",
@@ -40,7 +27,7 @@ async fn requests_are_understood_in_words_that_no_card_has() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_destroys_or_depends_on_something_is_asked_about_before_anything_is_sent() {
-    let local = local().await;
+    let local = Local::start().await;
     let user = local.user("acme");
     for prompt in [
         "Is it going to snow in Innsbruck on Saturday? If so, find me a hotel there for two",
@@ -63,7 +50,7 @@ async fn what_destroys_or_depends_on_something_is_asked_about_before_anything_is
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_says_yes_to_the_question_has_it_sent() {
-    let local = local().await;
+    let local = Local::start().await;
     let user = local.user("acme");
     let id = "one";
     let asked = user
@@ -78,4 +65,17 @@ async fn who_says_yes_to_the_question_has_it_sent() {
     user.chat("chat-if", "two", "yes").await;
     let done = user.until(&asked, &["completed"]).await;
     assert!(done.to_string().contains(r#""agentType":"weather""#), "{done}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_instead_calls_off_what_was_asked_before_and_one_more_question_does_not() {
+    let local = Local::start().await;
+    let user = local.user("acme");
+    let asked = user.chat("c", "m1", "Write a report about whales").await.task_id();
+    user.until(&asked, &["working"]).await;
+    let instead = user.chat("c", "m2", "no, I meant a report about beavers").await;
+    assert!(instead.said().contains("That is instead of"), "{}", instead.said());
+    user.until(&asked, &["canceled"]).await;
+    let other = user.chat("c", "m3", "and a report about otters").await;
+    assert_ne!(user.task(&instead.task_id()).await["status"], "canceled", "{}", other.said());
 }

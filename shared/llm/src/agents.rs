@@ -1,11 +1,11 @@
-//! The agents of a prompt, with what the rules make of their cards.
+//! The agents of a prompt, with the words of their cards.
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use crate::AgentBrief;
-use crate::rules::Index;
+use crate::rules::Lexicon;
 
 /// Whom work can be given to. Its copies share what was found out about them: whoever keeps one for many prompts pays for
 /// that once.
@@ -15,13 +15,13 @@ pub struct Agents(Arc<Known>);
 #[derive(Default)]
 struct Known {
     briefs: Vec<AgentBrief>,
-    index: OnceLock<Index>,
+    lexicon: OnceLock<Lexicon>,
 }
 
 impl Agents {
-    /// Their cards, ready to be compared with texts.
-    pub(crate) fn index(&self) -> &Index {
-        self.0.index.get_or_init(|| Index::of(&self.0.briefs))
+    /// The words of their cards, ready to be compared with texts.
+    pub(crate) fn lexicon(&self) -> &Lexicon {
+        self.0.lexicon.get_or_init(|| Lexicon::of(&self.0.briefs))
     }
 }
 
@@ -37,7 +37,7 @@ impl From<Vec<AgentBrief>> for Agents {
     fn from(briefs: Vec<AgentBrief>) -> Self {
         Self(Arc::new(Known {
             briefs,
-            index: OnceLock::new(),
+            lexicon: OnceLock::new(),
         }))
     }
 }

@@ -1,5 +1,5 @@
-//! Which model answers: the [`Model`] door, and [`Rules`], the deterministic offline router
-//! that answers where no model is configured. A [`ModelList`] names hosted models: a [`Chain`] of them is one model.
+//! Which model answers: the [`Model`] door, and [`Rules`], which decides by words alone where
+//! neither a model nor an engine of sentences is there. A [`ModelList`] names hosted models: a [`Chain`] of them is one model.
 //!
 //! The room knows nothing of tasks in a table, or of who calls: whoever runs the loop of tools brings them.
 //! What agents say of themselves (their cards) is foreign text: an [`AgentBrief`] holds it capped and cleaned, and
@@ -43,7 +43,4 @@ pub use model::{
 };
 pub use models::offline;
 pub use nlu::InputSchema;
-pub use rules::{
-    Clause, Rules, best_fitting, cards, clauses, corrects, is_content, is_for_somebody,
-    is_surely_for_somebody, lacking, nearest, offer, summary,
-};
+pub use rules::{Clause, Rules, best_fitting, cards, clauses, offer, summary};

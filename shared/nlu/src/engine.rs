@@ -33,6 +33,8 @@ pub struct Reading {
     pub destroys: f32,
     /// What speaks for its waiting for something that nobody knows yet, about -1 to 1.
     pub conditional: f32,
+    /// What speaks for its being said instead of what was said before, likewise.
+    pub corrects: f32,
     /// How well it fits each agent, in standard deviations above what anybody may say.
     pub fits: Vec<f32>,
 }
@@ -176,6 +178,7 @@ impl Engine {
                 talk: self.learnt.talk.of(said.numbers()),
                 destroys: second(self.learnt.destroys.of(said.numbers())),
                 conditional: second(self.learnt.conditional.of(said.numbers())),
+                corrects: second(self.learnt.corrects.of(said.numbers())),
                 fits: cards.iter().map(|card| card.fit(&said)).collect(),
             }
         };

@@ -8,7 +8,7 @@ use crate::sentences::{Act, Sentence, Talk, languages};
 use crate::space::Space;
 
 /// Rows of weights of all probes.
-const ROWS: usize = Act::ALL.len() + Talk::ALL.len() + 2 + 2;
+const ROWS: usize = Act::ALL.len() + Talk::ALL.len() + 2 + 2 + 2;
 
 /// What was learnt.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub(crate) struct Learnt {
     pub(crate) talk: Probe,
     pub(crate) destroys: Probe,
     pub(crate) conditional: Probe,
+    pub(crate) corrects: Probe,
 }
 
 impl Learnt {
@@ -40,13 +41,20 @@ impl Learnt {
             talk: fit(&talk, Talk::ALL.len()),
             destroys: fit(&|sentence| sentence.destroys.map(usize::from), 2),
             conditional: fit(&|sentence| sentence.is_conditional.map(usize::from), 2),
+            corrects: fit(&|sentence| sentence.corrects.map(usize::from), 2),
             space,
         }
     }
 
     /// The same as bytes: the means of the space, then the rows of the probes.
     pub(crate) fn kept(&self) -> Vec<u8> {
-        let probes = [&self.acts, &self.talk, &self.destroys, &self.conditional];
+        let probes = [
+            &self.acts,
+            &self.talk,
+            &self.destroys,
+            &self.conditional,
+            &self.corrects,
+        ];
         let rows = probes
             .into_iter()
             .flat_map(|probe| &probe.rows)
@@ -74,6 +82,7 @@ impl Learnt {
             talk: probe(Talk::ALL.len()),
             destroys: probe(2),
             conditional: probe(2),
+            corrects: probe(2),
             space: Space::around(means.next()?, means.collect()),
         })
     }

@@ -26,5 +26,5 @@ pub use engine::{Engine, Reading};
 pub use extract::{Asked, Extraction, Takes, extract, is_function_word};
 pub use input::InputSchema;
 pub use kept::{NoStore, VectorStore};
-pub use sentences::{Act, Talk};
+pub use sentences::{Act, Talk, rarity};
 pub use slot::Slot;

@@ -1,7 +1,8 @@
 //! Labelled sentences: what people say, in several languages, and what they do by it. The classifiers are fitted to them, and
 //! cards are measured against them. One file, `data/sentences.tsv`: label, language, sentence.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 /// The file.
 pub(crate) const FILE: &str = include_str!("../data/sentences.tsv");
@@ -88,6 +89,8 @@ pub(crate) struct Sentence {
     pub(crate) destroys: Option<bool>,
     /// Whether it waits for something that nobody knows yet.
     pub(crate) is_conditional: Option<bool>,
+    /// Whether it is said instead of what was said before; none where nothing is asked for.
+    pub(crate) corrects: Option<bool>,
     /// Whether cards are measured against it: only what somebody may want of some agent.
     pub(crate) is_background: bool,
 }
@@ -111,7 +114,7 @@ pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
             "decline" => (Act::Decline, None, None),
             "done" => (Act::Done, None, None),
             "hello" | "thanks" | "bye" | "help" | "about" | "talk" => (Act::Talk, None, None),
-            "followup" => (Act::FollowUp, Some(false), Some(false)),
+            "followup" | "correct" => (Act::FollowUp, Some(false), Some(false)),
             "answer" => (Act::Answer, Some(false), Some(false)),
             // That nobody here does it is for the cards to say, and so it is a request like others.
             "nobody" => (Act::Request, None, Some(false)),
@@ -136,6 +139,7 @@ pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
             talk,
             destroys,
             is_conditional,
+            corrects: matches!(act, Act::FollowUp | Act::Request).then_some(label == "correct"),
             is_background: talk.is_some()
                 || matches!(
                     label,
@@ -143,6 +147,32 @@ pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
                 ),
         })
     })
+}
+
+/// How many of the sentences have each word.
+static SPOKEN: LazyLock<HashMap<String, u32>> = LazyLock::new(|| {
+    let mut spoken: HashMap<String, u32> = HashMap::new();
+    for sentence in sentences() {
+        let words = sentence.text.split(|c: char| !c.is_alphanumeric());
+        let words: BTreeSet<String> = words.map(str::to_lowercase).collect();
+        for word in words {
+            *spoken.entry(word).or_default() += 1;
+        }
+    }
+    spoken
+});
+
+/// How rare a word, in small letters, is among what anybody may say: 1 where none of the sentences has it, 0 where a tenth have.
+#[must_use]
+pub fn rarity(lower: &str) -> f32 {
+    /// So many that a word in as many says nothing, as a logarithm.
+    static MOST: LazyLock<f32> = LazyLock::new(|| {
+        let most = u16::try_from(sentences().count() / 10).unwrap_or(u16::MAX);
+        (1.0 + f32::from(most)).ln()
+    });
+    let known = SPOKEN.get(lower).copied().unwrap_or(0);
+    let known = f32::from(u16::try_from(known).unwrap_or(u16::MAX));
+    (1.0 - (1.0 + known).ln() / *MOST).max(0.0)
 }
 
 #[cfg(test)]

@@ -135,6 +135,22 @@ pub(super) fn task_id(text: &str) -> Option<TaskId> {
     runs.find_map(|run| TaskId::parse(std::str::from_utf8(run).ok()?.trim_matches('-')).ok())
 }
 
+/// The text without its first UUID.
+pub(super) fn without_task_ids(text: &str) -> String {
+    match task_id(text) {
+        Some(id) => {
+            let id = id.to_string();
+            let lower = text.to_ascii_lowercase();
+            let (before, behind) = lower.split_once(&id).map_or((text.len(), text.len()), |(before, _)| {
+                (before.len(), before.len() + id.len())
+            });
+            let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
+            format!("{}{}", part(0..before), part(behind..text.len()))
+        }
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

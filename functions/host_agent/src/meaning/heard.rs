@@ -40,6 +40,8 @@ const FIT_SPEAKS_MOST: f32 = 0.4;
 const ABOUT: f32 = 0.5;
 /// From here on what is said may be about a task of another chat.
 const ELSEWHERE: f32 = -0.3;
+/// From here on what is said is instead of what was said before.
+const CORRECTS: f32 = 0.2;
 /// How well a clause must fit an agent to be a request beside a deed, what must speak for that by itself, and in how many letters.
 const NEAR: f32 = 1.9;
 const ASKS: f32 = -0.3;
@@ -156,9 +158,12 @@ pub(crate) async fn hear(
     }
     cards.extend(engine.said(&said).await?);
     let parts = llm::clauses(text);
-    let texts: Vec<&str> = std::iter::once(text)
+    // An id says which one is meant, and nothing of what is wanted with it.
+    let read: Vec<String> = std::iter::once(text)
         .chain(parts.iter().map(|part| part.read))
+        .map(closed::without_task_ids)
         .collect();
+    let texts: Vec<&str> = read.iter().map(String::as_str).collect();
     let wholes = std::iter::once(text).chain(parts.iter().map(|part| part.whole));
     let readings = engine.read(&texts, &cards).await?;
     let mut clauses: Vec<Clause> = wholes
@@ -346,6 +351,18 @@ impl Heard {
         about >= ELSEWHERE && about >= reading.of(Act::Request) - FIT_SPEAKS_MOST
     }
 
+    /// Whether more speaks for its asking for news of something than for any request, whatever is here.
+    pub(super) fn asks_news(&self) -> bool {
+        let reading = &self.whole.reading;
+        let asks = reading.of(Act::Request).max(reading.of(Act::FollowUp));
+        reading.of(Act::Status) > asks
+    }
+
+    /// Whether it is said instead of what was said before.
+    pub(super) fn corrects(&self) -> bool {
+        self.whole.reading.corrects >= CORRECTS
+    }
+
     /// Runs of clauses that do the same; what is unclear, and talk, belongs to the run before or behind it.
     fn groups(&self, scene: Scene) -> Vec<(Act, Clause)> {
         let mut out: Vec<(Act, Clause)> = Vec::new();
@@ -459,6 +476,7 @@ impl Heard {
                     talk: Vec::new(),
                     destroys: -1.0,
                     conditional: -1.0,
+                    corrects: -1.0,
                     fits: Vec::new(),
                 },
                 like: of.iter().map(|task| ((*task, None), 9.0)).collect(),
@@ -526,6 +544,7 @@ mod tests {
                 talk: Vec::new(),
                 destroys: -1.0,
                 conditional: -1.0,
+                    corrects: -1.0,
                 fits: vec![fit],
             },
             like: like

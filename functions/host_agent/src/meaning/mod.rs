@@ -127,6 +127,8 @@ pub(crate) enum Meaning<'a> {
         text: String,
         /// The one question that it may answer.
         free: Option<Free<'a>>,
+        /// It is said instead of what was said before.
+        corrects: bool,
     },
 }
 
@@ -190,7 +192,7 @@ impl<'a> Chat<'a> {
     /// What this text means here, as the engine of sentences hears it where there is one.
     pub(crate) fn meaning(&self, text: &str, heard: Option<&Heard>) -> Meaning<'a> {
         let closed = closed::read(text);
-        if !text.contains(char::is_alphanumeric) {
+        if closed.is_none() && !text.contains(char::is_alphanumeric) {
             return Meaning::Talk(Talk::Help);
         }
         if closed == Some(Closed::Long) {
@@ -198,6 +200,7 @@ impl<'a> Chat<'a> {
             return Meaning::Request {
                 text: text.trim().to_owned(),
                 free: self.free(read),
+                corrects: false,
             };
         }
         let mut deed = match heard {
@@ -240,6 +243,15 @@ impl<'a> Chat<'a> {
         let may_be_elsewhere = is_asking && heard.is_some_and(Heard::may_be_elsewhere);
         if self.elsewhere.is_none() && (may_be_elsewhere || is_named) {
             return Meaning::LookElsewhere;
+        }
+        // Whoever asks for news by an id that no task of theirs has is told so.
+        if let Some(id) = id.filter(|id| !is_known(*id))
+            && heard.is_some_and(Heard::asks_news)
+        {
+            return match self.elsewhere {
+                None => Meaning::LookElsewhere,
+                Some(_) => Meaning::Nothing(Nothing::Known(id), None),
+            };
         }
         let target = Target {
             id,
@@ -291,6 +303,11 @@ impl<'a> Chat<'a> {
             (Meaning::Nothing(_, None) | Meaning::Talk(_), Some(_)) if !is_asking => self.request(text),
             // What nothing here was meant by is asked whole.
             (Meaning::Request { .. }, Some(_)) => self.request(text),
+            (Meaning::Request { text, free, .. }, None) => Meaning::Request {
+                text,
+                free,
+                corrects: heard.is_some_and(Heard::corrects),
+            },
             (meant, _) => meant,
         }
     }
@@ -560,6 +577,7 @@ impl<'a> Chat<'a> {
         Meaning::Request {
             text: text.trim().to_owned(),
             free: self.free(text),
+            corrects: false,
         }
     }
 

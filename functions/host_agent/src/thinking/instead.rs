@@ -17,12 +17,11 @@ impl Thinker {
         task: &Task,
         thought: &mut Thought,
     ) -> Result<(), ExecuteError> {
-        let said = &thought.asked;
         let Some(step) = thought.first.as_ref().map(|answer| &answer.step) else {
             return Ok(());
         };
         let open = || task.jobs.iter().filter(|job| !job.is_settled());
-        let is_for = |job: &&Job| gets(step, &job.agent_type) && llm::corrects(said, &job.instruction);
+        let is_for = |job: &&Job| gets(step, &job.agent_type);
         let numbers: Vec<u32> = open().filter(is_for).map(|job| job.number).collect();
         if numbers.is_empty() {
             return Ok(());
@@ -42,12 +41,11 @@ impl Thinker {
     }
 }
 
-/// The newest task that gave out work, where that is not over and a text says something else instead of it.
-pub(super) fn corrected<'a>(here: &'a [Task], said: &str) -> Option<&'a Task> {
+/// The newest task that gave out work, where that is not over: what a correction is said instead of.
+pub(super) fn corrected(here: &[Task]) -> Option<&Task> {
     let newest = here.iter().rfind(|task| !task.jobs.is_empty())?;
-    let mut open = newest.jobs.iter().filter(|job| !job.is_settled());
-    let can_be = meaning::is_open(newest) && newest.plan.is_none();
-    Some(newest).filter(|_| can_be && open.any(|job| llm::corrects(said, &job.instruction)))
+    let is_at_work = newest.jobs.iter().any(|job| !job.is_settled());
+    Some(newest).filter(|newest| is_at_work && meaning::is_open(newest) && newest.plan.is_none())
 }
 
 /// Whether a step gives work to agents of this type, and to nobody else.

@@ -6,7 +6,7 @@ use domain::{
     AgentType, CallEnd, CallResult, EventKind, Job, MessageId, ModelTurn, NewJob, Protection, TaskPlan,
     TurnCall, WorkNote,
 };
-use llm::{AgentBrief, Answer, PlannedTask, Step, Tool, ToolCall, ToolOutcome};
+use llm::{Answer, PlannedTask, Step, Tool, ToolCall, ToolOutcome};
 use serde_json::Value;
 
 use crate::advance::advance;
@@ -305,9 +305,6 @@ impl Tools<'_> {
                 "No agent of type {agent_type} is there for this tenant."
             )));
         };
-        if let Some(reason) = lacking(&to.brief, message) {
-            return Ok(Err(reason));
-        }
         let protection = protection(&self.agents.deps.consents, &to.name, to.oauth.as_ref());
         if let Ok(Some(protection)) = &protection
             && let Some(reason) = self.not_taken(&to, protection).await?
@@ -475,19 +472,4 @@ fn ends(calls: &[ToolCall], planned: &[Planned]) -> Vec<TurnCall> {
         }
     });
     stored.collect()
-}
-
-/// Why an agent is not even asked: what is wanted changes something, and its card does not say that it does that.
-fn lacking(agent: &AgentBrief, message: &str) -> Option<String> {
-    let deed = llm::lacking(agent, message)?;
-    let can = agent
-        .description()
-        .split(". ")
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches('.');
-    let name = agent.name();
-    Some(format!(
-        "I cannot do that here: nobody I can reach can {deed} anything. {name} comes nearest. What it does: {can}."
-    ))
 }

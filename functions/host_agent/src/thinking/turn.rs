@@ -272,6 +272,14 @@ impl Thinker {
                 let question = Question::about(to, &tasks);
                 Box::pin(self.then(run, here, (which(to, &tasks, now), rest, Some(question)))).await
             }
+            // A hosted model has more to say to it than "All right", or that there are no news of anything.
+            Meaning::Talk(Talk::About | Talk::Chatter) | Meaning::Nothing(Nothing::ToTell, None)
+                if self.is_hosted() =>
+            {
+                let mut wanted = Wanted::of(transcript::asked(run.task()), Note::default());
+                wanted.known = known;
+                self.request(run, here, wanted).await
+            }
             Meaning::Nothing(nothing, rest) => {
                 Box::pin(self.then(run, here, (nothing_of(nothing).to_owned(), rest, None))).await
             }
@@ -302,8 +310,9 @@ impl Thinker {
                 say(run, talked(talk, briefs))
             }
             Meaning::LookElsewhere => Err(ExecuteError::Stale),
-            Meaning::Request { text, free } => {
+            Meaning::Request { text, free, corrects } => {
                 let mut wanted = Wanted::of(text, Note::default());
+                wanted.corrects = corrects;
                 wanted.known = known;
                 wanted.free = free;
                 wanted.note.reminder = reminder::due(here, now);
@@ -497,7 +506,7 @@ impl Thinker {
                 None => self.discover().await?,
             });
             thought.earlier = earlier(here);
-            let corrected = instead::corrected(here, &thought.asked);
+            let corrected = instead::corrected(here).filter(|_| wanted.corrects);
             thought.first = match (wanted.first, wanted.free) {
                 (Some(first), _) => Some(Answer::from(first)),
                 (None, None) if corrected.is_none() => None,
@@ -543,6 +552,8 @@ struct Wanted<'a> {
     free: Option<Free<'a>>,
     /// What is done first, where no model needs to say so.
     first: Option<Step>,
+    /// It is said instead of what was said before.
+    corrects: bool,
 }
 
 impl Wanted<'_> {
@@ -553,6 +564,7 @@ impl Wanted<'_> {
             known: None,
             free: None,
             first: None,
+            corrects: false,
         }
     }
 }

@@ -358,23 +358,6 @@ async fn a_switched_off_host_delegates_nothing() {
 }
 
 #[tokio::test]
-async fn a_follow_up_in_words_goes_to_the_agent_used_last() {
-    let (world, weather) = world().await;
-    weather.then(
-        "SendMessage",
-        Reply::Result(json!({"task": remote("r-1", "COMPLETED", None, &["Dry."])})),
-    );
-    world.ask("Will it rain in Oslo tomorrow?").await;
-    world.clock.advance(std::time::Duration::from_secs(5));
-    world.ask("and in Bergen?").await;
-    let calls = weather.calls("SendMessage");
-    assert_eq!(
-        calls[1]["params"]["message"]["parts"][0]["text"],
-        "Will it rain in Bergen tomorrow?"
-    );
-}
-
-#[tokio::test]
 async fn no_agent_is_asked_twice_because_a_push_overtook_an_acknowledgement() {
     let (world, weather) = world().await;
     let flats = world.peer("flats").await;

@@ -350,26 +350,3 @@ async fn one_half_of_a_task_is_called_off_and_the_other_goes_on() {
         "{text}"
     );
 }
-
-#[tokio::test]
-async fn what_is_said_instead_calls_off_what_was_asked_before() {
-    let (world, weather) = world().await;
-    let task = world.ask(RAIN).await;
-    assert_eq!(task.status.state, TaskState::Working);
-    let instead = world.ask("no, I meant Bergen").await;
-    assert_eq!(world.wake(task.id).await.status.state, TaskState::Canceled);
-    assert_eq!(weather.calls("CancelTask").len(), 1);
-    assert_eq!(instead.jobs[0].instruction, "Will it rain in Bergen tomorrow");
-    world
-        .notified(instead.id, 0, remote("r-1", "COMPLETED", None, &["Dry."]))
-        .await;
-    assert_eq!(
-        status(&world.wake(instead.id).await).1,
-        "That is instead of “Will it rain in Oslo tomorrow”, which is called off.\n\nDry."
-    );
-
-    // One more question ends nothing.
-    let task = world.ask("Will it snow in Rome tomorrow?").await;
-    world.ask("and in Bergen?").await;
-    assert_ne!(world.wake(task.id).await.status.state, TaskState::Canceled);
-}

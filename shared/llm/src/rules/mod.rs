@@ -1,60 +1,33 @@
-//! The rules router: a deterministic stand-in for a language model. It weighs the prompt against what the agents say
-//! of themselves, splits prompts that concern several agents, and says plainly when nothing fits. What a message means for
-//! tasks that there are already (answers, cancel, status, retry) is the host's to say, before any model is asked.
+//! Who gets what a user asks: texts held against what agents say of themselves, clause by clause. With an engine of sentences
+//! (`understood`) by what is meant; without one by the words alone (`lexical`). What a message means for tasks that there are
+//! already (answers, cancel, status, retry) is the host's to say, before any model is asked.
 
-mod ability;
-mod among;
-mod cards;
-mod follow_up;
-mod grams;
-mod guess;
-mod hashing;
-mod index;
+mod language;
+mod lexical;
 mod order;
 mod phrase;
-mod reading;
-mod spelling;
 mod split;
-mod terms;
 mod understood;
 
 use async_trait::async_trait;
 use domain::{AgentType, to_read};
 
-use crate::{Agents, Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn, Why};
-pub use ability::lacking;
-pub use among::best_fitting;
-use guess::Forms;
-pub(crate) use index::Index;
+use crate::{Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
+pub(crate) use lexical::Lexicon;
+pub use lexical::best_fitting;
 pub use phrase::{offer, summary};
-use reading::Reader;
 use split::Part;
-pub use terms::is_content;
 pub(crate) use understood::understood;
 pub use understood::{Clause, cards, clauses};
 
-/// The rules router.
+/// Decides by words alone, where neither a model nor an engine is there.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules;
 
 #[async_trait]
 impl Model for Rules {
     async fn step(&self, prompt: &Prompt, _draft: &mut dyn Draft) -> Result<Answer, ModelError> {
-        let step = self.decide(prompt);
-        let text = prompt.turns.iter().rev().find_map(|turn| match turn {
-            Turn::User(text) => Some(to_read(text)),
-            _ => None,
-        });
-        let conditional = pieces(&step) > 1 && text.is_some_and(order::has_condition);
-        let conditional = conditional.then(|| phrase::NO_IFS.to_owned());
-        let reader = || Reader::of(prompt.agents.index());
-        let text = text.filter(|_| pieces(&step) > 0);
-        let undone = text.and_then(|text| Some(phrase::undone(&split::without_undone(&reader(), text)?.1)));
-        let beside: Vec<String> = conditional.into_iter().chain(undone).collect();
-        Ok(Answer {
-            beside: beside.join(" "),
-            ..step.into()
-        })
+        Ok(self.answer(prompt))
     }
 
     fn goes_on(&self) -> bool {
@@ -66,23 +39,26 @@ impl Rules {
     /// Decides the next step; the same prompt always gives the same step.
     #[must_use]
     pub fn decide(&self, prompt: &Prompt) -> Step {
-        let Some(asked) = prompt
-            .turns
-            .iter()
-            .rposition(|turn| matches!(turn, Turn::User(_)))
-        else {
-            return Step::Say(phrase::offer(&prompt.agents));
-        };
-        let (before, since) = prompt.turns.split_at(asked);
+        self.answer(prompt).step
+    }
+
+    fn answer(self, prompt: &Prompt) -> Answer {
+        let turns = &prompt.turns;
+        let asked = turns.iter().rposition(|turn| matches!(turn, Turn::User(_)));
+        let (before, since) = turns.split_at(asked.unwrap_or(0));
         if let Some(answer) = phrase::answer(since) {
-            return Step::Say(answer);
+            return Step::Say(answer).into();
         }
         let Some(Turn::User(text)) = since.first() else {
-            return Step::Say(phrase::offer(&prompt.agents));
+            return Step::Say(phrase::offer(&prompt.agents)).into();
         };
         let read = to_read(text);
         let unread = text.get(read.len()..).unwrap_or_default();
-        handed_on(route(prompt, before, read), unread)
+        let answer = understood::by_words(prompt, before, read);
+        Answer {
+            step: handed_on(answer.step, unread),
+            ..answer
+        }
     }
 }
 
@@ -102,96 +78,6 @@ fn handed_on(mut step: Step, unread: &str) -> Step {
         }
     }
     step
-}
-
-fn route(prompt: &Prompt, before: &[Turn], text: &str) -> Step {
-    let (agents, index) = (&prompt.agents, prompt.agents.index());
-    let reader = Reader::of(index);
-    let used = last_used(prompt, before);
-    let there = used
-        .first()
-        .and_then(|(_, earlier)| follow_up::with_place(text, earlier));
-    let text = there.as_deref().unwrap_or(text);
-    let kept = split::without_undone(&reader, text).map(|(kept, _)| kept);
-    let text = kept.as_deref().unwrap_or(text);
-    let parts = split::parts(&reader, agents, text);
-    if let [part] = parts.as_slice()
-        && let Some((_, earlier)) = used
-            .iter()
-            .find(|(agent_type, _)| **agent_type == part.agent_type)
-        && let Some(message) = follow_up::with_number(text, earlier)
-    {
-        return send(Part::only(&part.agent_type, &message));
-    }
-    if !parts.is_empty() {
-        return send(parts);
-    }
-    // "And what's the capital of Mongolia?" is nothing that was spoken of.
-    let own = follow_up::is_question(text) && reader.is_strange(text);
-    if !own && let Some((agent_type, message)) = gone_on(index.forms(agents), &used, text) {
-        return send(Part::only(agent_type, &message));
-    }
-    // "Milwaukee tomorrow", behind a forecast for another place.
-    let takes = index.forms(agents).by_place_and_day(text);
-    if let Some(agent_type) = takes.filter(|takes| used.iter().any(|(used, _)| used == takes)) {
-        return send(Part::only(agent_type, text));
-    }
-    let mended = index.spelling(agents).mended(text);
-    let parts = mended.as_deref().map(|text| split::parts(&reader, agents, text));
-    if let Some(parts) = parts.filter(|parts| !parts.is_empty()) {
-        return send(parts);
-    }
-    let meant = mended.as_deref().unwrap_or(text);
-    let forms = index.forms(agents);
-    let alone = forms.by_place_and_day(meant);
-    let alone = alone.filter(|takes| reader.near(meant).first().is_none_or(|near| near == takes));
-    if let Some(agent_type) = alone.or_else(|| forms.by_number_or_form(meant)) {
-        return send(Part::only(agent_type, meant));
-    }
-    let does = |near: &&AgentType| {
-        let own = agents.iter().filter(|agent| agent.agent_type() == *near);
-        own.into_iter().any(|agent| lacking(agent, text).is_none())
-    };
-    let near: Vec<&AgentType> = reader.worth_asking(meant).into_iter().filter(does).collect();
-    if !near.is_empty() {
-        return Step::Choose {
-            of: near.into_iter().cloned().collect(),
-            why: Why::Unsure,
-        };
-    }
-    let near = reader.worth_naming(meant).into_iter();
-    let near = near.filter_map(|near| agents.iter().find(|agent| agent.agent_type() == near));
-    Step::Say(phrase::nothing_fits(agents, text, &near.collect::<Vec<_>>()))
-}
-
-/// Whether more than a word in passing says that a text is for some agent: what may be the answer to an open question needs
-/// that to be taken for a request.
-#[must_use]
-pub fn is_surely_for_somebody(agents: &Agents, text: &str) -> bool {
-    let text = to_read(text);
-    let reader = Reader::of(agents.index());
-    reader.best(text, reader.bar(text) * reading::SURELY).is_some() || reader.is_called(text)
-}
-
-/// Whether anything says that a text is for some agent.
-#[must_use]
-pub fn is_for_somebody(agents: &Agents, text: &str) -> bool {
-    let text = to_read(text);
-    let reader = Reader::of(agents.index());
-    reader.best(text, reader.bar(text)).is_some() || reader.is_called(text)
-}
-
-/// Whether a text says something else instead of what an agent was asked before.
-#[must_use]
-pub fn corrects(text: &str, earlier: &str) -> bool {
-    follow_up::corrects(to_read(text), to_read(earlier))
-}
-
-/// The types that are named where nobody gets a text and nobody is offered for it, the likeliest first; three at most.
-#[must_use]
-pub fn nearest(agents: &Agents, text: &str) -> Vec<AgentType> {
-    let reader = Reader::of(agents.index());
-    reader.worth_naming(to_read(text)).into_iter().cloned().collect()
 }
 
 /// The agents that were used last, where they are still there, with what they were asked; the last of them first.
@@ -217,25 +103,6 @@ fn last_used<'a>(prompt: &Prompt, before: &'a [Turn]) -> Vec<(&'a AgentType, &'a
     }
     used.retain(|(agent_type, _)| is_there(agent_type));
     used
-}
-
-/// Who of those used last a follow-up is for, and what to ask: whoever was asked something in which it can be exchanged, or else
-/// whoever takes places and days, or the last.
-fn gone_on<'a>(forms: &Forms, used: &[(&'a AgentType, &str)], text: &str) -> Option<(&'a AgentType, String)> {
-    let told = |(agent_type, earlier): &(&'a AgentType, &str)| {
-        Some((*agent_type, follow_up::message(text, earlier)?))
-    };
-    let all: Vec<(&AgentType, String)> = used.iter().filter_map(told).collect();
-    let takes = |(agent_type, _): &&(&AgentType, String)| forms.takes_places(agent_type);
-    let exchanged = || all.iter().filter(|(_, message)| message != text.trim());
-    let found = exchanged().find(takes).or_else(|| exchanged().next());
-    let found = found.or_else(|| all.iter().find(takes)).or(all.first());
-    if let Some(found) = found {
-        return Some(found.clone());
-    }
-    let mut named = used.iter().filter(|_| follow_up::is_naming(text));
-    let (agent_type, _) = named.find(|(agent_type, _)| forms.takes_places(agent_type))?;
-    Some((agent_type, text.to_owned()))
 }
 
 /// Parts that wait for none run at once; where one does, all of them are a plan.
@@ -267,17 +134,6 @@ fn send(parts: Vec<Part>) -> Step {
     call(parts.into_iter().map(part).collect())
 }
 
-/// How many pieces of work a step hands out.
-fn pieces(step: &Step) -> usize {
-    let Step::Call(calls) = step else { return 0 };
-    let of_call = |call: &ToolCall| match &call.tool {
-        Tool::SendMessage { .. } => 1,
-        Tool::PlanTasks { tasks } => tasks.len(),
-        _ => 0,
-    };
-    calls.iter().map(of_call).sum()
-}
-
 fn call(tools: Vec<Tool>) -> Step {
     let numbered = tools.into_iter().enumerate();
     Step::Call(
@@ -290,7 +146,5 @@ fn call(tools: Vec<Tool>) -> Step {
     )
 }
 
-#[cfg(test)]
-mod everyday;
 #[cfg(test)]
 mod tests;

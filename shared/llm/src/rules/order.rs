@@ -1,10 +1,7 @@
 //! The order of the parts of a prompt: "the weather in Oslo, then write a report on it" is two parts, of which the second waits
 //! for the first and works on what it brings. No part depends on how another ends: that is no matter of order.
 
-use words::is_possessive;
 use words::phrases::words;
-
-use super::terms::{ABOUT, is_little};
 
 /// Words that put what follows behind what was said before.
 const LATER: &[&str] = &[
@@ -96,22 +93,6 @@ const BEHIND: &[&str] = &[
     "summarise",
     "translate",
 ];
-/// Words that make what follows depend on something.
-const CONDITIONS: &[&str] = &["if", "unless", "wenn", "falls", "si", "hvis"];
-
-/// Words behind which a question stands that is part of a sentence.
-const WHETHER: &[&str] = &["whether", "if", "ob", "si", "se", "om", "czy"];
-
-/// The question within a sentence that says nothing besides: "could you check whether I'm free".
-pub(super) fn asked_whether(piece: &str) -> Option<&str> {
-    let words = words(piece);
-    let is_whether = |word: &words::phrases::Word<'_>| WHETHER.contains(&word.lower().as_str());
-    let at = words.iter().position(is_whether).filter(|at| *at > 0)?;
-    let mut before = words.get(..at)?.iter();
-    let little = before.all(|word| is_little(&word.lower()));
-    piece.get(words.get(at + 1)?.start..).filter(|_| little)
-}
-
 /// A piece of a prompt: what stands between punctuation or joining words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
@@ -197,27 +178,6 @@ impl Own {
     }
 }
 
-/// Whether a later part of a text depends on something: "…, and if it rains, …".
-pub(super) fn has_condition(text: &str) -> bool {
-    let clauses = text.split(['.', ',', ';', '!', '?', '\n']).skip(1);
-    let lower = |clause: &str| {
-        words(clause)
-            .iter()
-            .map(words::phrases::Word::lower)
-            .collect::<Vec<_>>()
-    };
-    let joins = |word: &&String| matches!(word.as_str(), "and" | "but" | "or" | "then");
-    let begins = |clause: &str| lower(clause).iter().find(|word| !joins(word)).cloned();
-    let within = lower(text)
-        .windows(2)
-        .any(|pair| matches!(pair, [one, other] if joins(&one) && is_condition(other)));
-    within || clauses.filter_map(begins).any(|word| is_condition(&word))
-}
-
-fn is_condition(word: &str) -> bool {
-    CONDITIONS.contains(&word)
-}
-
 /// Whether a part ends with a word for what was brought before it.
 fn refers(words: &[String]) -> bool {
     let polite =
@@ -226,41 +186,6 @@ fn refers(words: &[String]) -> bool {
     let that = rest.next().is_some_and(|word| THAT.contains(&word.as_str()));
     let behind = rest.find(|word| word.as_str() != "the");
     that && behind.is_some_and(|word| BEHIND.contains(&word.as_str()))
-}
-
-/// To whom a part says that what was brought is to go, where it says no more than that: "email it to Bob".
-pub(super) fn handed_to(piece: &str) -> Option<&str> {
-    let words = words(piece);
-    let [_, that, to, whom, ..] = words.as_slice() else {
-        return None;
-    };
-    let hands_on = THAT.contains(&that.lower().as_str()) && to.lower() == "to";
-    piece.get(whom.start..).filter(|_| hands_on)
-}
-
-/// Words behind the verb that say for whom something is to be done, and what, in the languages that people write to us.
-#[rustfmt::skip]
-const FOR_ME: &[&str] = &["me", "us", "mir", "uns", "moi", "nous", "nos", "mi", "ci", "meg", "oss", "mig", "mij", "ons"];
-#[rustfmt::skip]
-const A_THING: &[&str] = &[
-    "a", "an", "the", "some", "ein", "eine", "einen", "den", "die", "das", "un", "una", "une", "le", "la", "et", "en", "een", "um", "uma",
-];
-
-/// Whether a piece of a prompt is a request of its own by its form: a verb, and behind it for whom, or what: "sing me a song", "play a
-/// song". What is only listed is none: "the weather in Oslo and Bergen", nor what something is to be written about.
-pub(super) fn asks_alone(text: &str, piece: &Piece) -> bool {
-    let lower = |text: &str| -> Vec<String> { words(text).iter().map(words::phrases::Word::lower).collect() };
-    let said = lower(piece.of(text));
-    let [verb, second, _, ..] = said.as_slice() else {
-        return false;
-    };
-    let begins_small = piece.start == 0 || piece.of(text).trim_start().starts_with(char::is_lowercase);
-    let is_verb = begins_small && !verb.starts_with(|c: char| c.is_ascii_digit());
-    let before = text.get(..piece.start).unwrap_or_default();
-    let has_topic = || lower(before).iter().any(|word| ABOUT.contains(&word.as_str()));
-    let is = |list: &[&str]| list.contains(&second.as_str());
-    let thing = || (is(A_THING) || is_possessive(second)) && !is_little(verb) && !has_topic();
-    is_verb && (is(FOR_ME) || thing())
 }
 
 #[cfg(test)]
@@ -283,19 +208,6 @@ mod tests {
         ] {
             let words: Vec<String> = words(text).iter().map(words::phrases::Word::lower).collect();
             assert_eq!(refers(&words), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_condition_is_one_only_before_a_later_part() {
-        for (text, expected) in [
-            ("Weather in Oslo, and if it rains, find me a flat", true),
-            ("Weather in Oslo and if it is dry a flat", true),
-            ("Weather in Oslo. Unless it snows, find a flat", true),
-            ("let me know if it rains in Oslo and find a flat", false),
-            ("if it rains in Oslo tell me", false),
-        ] {
-            assert_eq!(has_condition(text), expected, "{text}");
         }
     }
 

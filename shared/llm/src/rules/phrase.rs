@@ -13,9 +13,6 @@ const ASKED: usize = 60;
 /// Most characters of what an agent says it does.
 const SUMMARY: usize = 160;
 
-/// What is said where a part of a prompt depends on how another ends.
-pub(super) const NO_IFS: &str = "I make no ifs: each part is done, whatever another brings.";
-
 /// What is said of the parts of a prompt that nobody here does.
 pub(super) fn undone(parts: &[&str]) -> String {
     let quoted: Vec<String> = parts

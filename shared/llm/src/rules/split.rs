@@ -5,19 +5,12 @@ use domain::AgentType;
 
 use words::phrases::{places, times, words};
 
-use super::guess::examples;
+use super::language::{language, speaks};
 use super::order::{self, Piece};
-use super::reading::Reader;
-use super::terms::{language, speaks};
 use crate::AgentBrief;
 
 /// Most parts looked at; a longer text is one piece of work.
 const PIECES_MAX: usize = 40;
-/// How much better another agent must fit a piece before the piece leaves the one that fits the whole.
-const BETTER: f64 = 1.25;
-/// What must speak for somebody in a piece of a text.
-const PART: f64 = 0.62;
-
 /// Words that join parts of a request, each with its language: "en" joins in Dutch alone.
 const AND: [(&str, &str); 15] = [
     ("en", "and"),
@@ -60,47 +53,6 @@ impl Part {
     }
 }
 
-/// The parts of a prompt with the agent for each, in the order they are named; one part where one agent does it all, none
-/// where nobody fits.
-pub(super) fn parts(index: &Reader<'_>, cards: &[AgentBrief], text: &str) -> Vec<Part> {
-    let text = text.trim();
-    let bar = index.bar(text);
-    let whole = index.best(text, bar);
-    let pieces = order::without_links(text, pieces(text));
-    let agents: Vec<Option<&AgentType>> = pieces
-        .iter()
-        .map(|piece| {
-            let piece = piece.of(text);
-            agent(index, piece, whole).or_else(|| agent(index, &index.said(text, piece), whole))
-        })
-        .collect();
-    let mut distinct: Vec<&AgentType> = Vec::new();
-    for agent in agents.iter().flatten().copied() {
-        if !distinct.contains(&agent) {
-            distinct.push(agent);
-        }
-    }
-    match (distinct.as_slice(), whole) {
-        ([], None) => Vec::new(),
-        ([], Some(only)) => Part::only(only, text),
-        ([only], whole) => {
-            // Without the rest of the text, a piece may be clear that was not: "Hello, I am Ann. Where is my order?"
-            let clear = |piece: &Piece| {
-                let piece = &index.said(text, piece.of(text));
-                index.best(piece, bar).or_else(|| index.nothing_but(piece)) == Some(*only)
-            };
-            match whole.is_some() || pieces.iter().any(clear) {
-                true => Part::only(only, text),
-                false => Vec::new(),
-            }
-        }
-        (several, _) => several
-            .iter()
-            .map(|agent| part(cards, text, &pieces, (&agents, agent)))
-            .collect(),
-    }
-}
-
 /// What of a text one agent gets, of several that get pieces of it.
 pub(super) fn part(
     cards: &[AgentBrief],
@@ -120,60 +72,11 @@ pub(super) fn part(
     }
 }
 
-/// A text without what nobody here does of it, and that: "email it to Bob", behind a report on owls; "sing me a song", beside the
-/// weather in Oslo. None where all of it is somebody's, or all nobody's.
-pub(super) fn without_undone<'t>(index: &Reader<'_>, text: &'t str) -> Option<(String, Vec<&'t str>)> {
-    let text = text.trim();
-    let pieces = pieces(text);
-    if pieces.len() < 2 {
-        return None;
-    }
-    let last = pieces.len() - 1;
-    let is_undone = |(at, piece): (usize, &Piece)| {
-        let said = piece.of(text).trim();
-        let nobody =
-            || agent(index, said, None).is_none() && agent(index, &index.said(text, said), None).is_none();
-        // "Compare it to Oslo" is about something that somebody here knows.
-        let handed = order::handed_to(said)
-            .filter(|_| at == last)
-            .is_some_and(|whom| !index.knows(whom));
-        let asked = || !index.knows(said) && index.is_strange(said) && order::asks_alone(text, piece);
-        (handed || asked()) && nobody()
-    };
-    let undone: Vec<bool> = pieces.iter().enumerate().map(is_undone).collect();
-    let of = |wanted: bool| {
-        pieces
-            .iter()
-            .zip(&undone)
-            .filter(move |(_, undone)| **undone == wanted)
-    };
-    let (mut kept, mut end) = (String::new(), None);
-    for (piece, _) in of(false) {
-        // What parts two pieces stays where both do.
-        let gap = end.and_then(|end| text.get(end..piece.start));
-        let beside = gap.filter(|_| {
-            pieces
-                .iter()
-                .zip(&undone)
-                .any(|(other, undone)| *undone && Some(other.start) > end && other.start < piece.start)
-        });
-        match (gap, beside) {
-            (Some(gap), None) => kept.push_str(gap),
-            (Some(_), Some(_)) => kept.push_str(", "),
-            (None, _) => {}
-        }
-        kept.push_str(piece.of(text));
-        end = Some(piece.end);
-    }
-    let undone: Vec<&str> = of(true).map(|(piece, _)| piece.of(text).trim()).collect();
-    (!undone.is_empty() && !kept.is_empty()).then_some((kept, undone))
-}
-
-fn agent<'i>(index: &Reader<'i>, piece: &str, whole: Option<&'i AgentType>) -> Option<&'i AgentType> {
-    let part = index.best_of_part(piece, PART);
-    let best = part.or_else(|| index.all_of_part(piece))?;
-    let kept = whole.filter(|whole| index.score(piece, whole) * BETTER >= index.score(piece, best));
-    kept.or(Some(best))
+/// The prompts that a type's agents name as examples.
+fn examples<'a>(agents: &'a [AgentBrief], of: &AgentType) -> impl Iterator<Item = &'a str> {
+    let agents = agents.iter().filter(move |agent| agent.agent_type() == of);
+    let skills = agents.flat_map(AgentBrief::skills);
+    skills.flat_map(|skill| skill.examples()).map(String::as_str)
 }
 
 /// What one agent is asked: its pieces, each with those behind it that belong to nobody, then what the others share.

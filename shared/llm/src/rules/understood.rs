@@ -10,7 +10,7 @@ use nlu::{Act, CardReader, EmbedError, Engine, Reading};
 use super::order::{self, Piece};
 use super::split::{self, Part};
 use super::{handed_on, last_used, phrase, send};
-use crate::{AgentBrief, Answer, Prompt, Step, Tool, ToolCall, Turn, Why};
+use crate::{AgentBrief, Answer, Prompt, Step, Turn, Why};
 
 /// Most examples of a skill that are read: whoever names more is no likelier for it.
 const EXAMPLES_MAX: usize = 6;
@@ -19,11 +19,11 @@ const PIECE_MAX: usize = 200;
 /// Most pieces of a text that are read one by one.
 const PIECES_MAX: usize = 12;
 /// How well a text must fit an agent to go there, in standard deviations above what anybody may say.
-const FITS: f32 = 1.9;
+pub(super) const FITS: f32 = 1.9;
 /// How much better than any other.
 const CLEARLY: f32 = 0.4;
 /// How well it must fit for its user to be asked.
-const NEAR: f32 = 1.2;
+pub(super) const NEAR: f32 = 1.2;
 /// How far behind the best another may be to be offered as well.
 const BESIDE: f32 = 1.0;
 /// Most agents that are offered.
@@ -37,6 +37,10 @@ const BESIDE_THE_WHOLE: f32 = 0.5;
 const PIECE_ASKS: f32 = 0.1;
 /// What must speak for a piece being a request for it to be named where nobody does it.
 const NOBODYS: f32 = 0.5;
+/// How much better an agent fits for each rare word that its card has of a text.
+const WORDS_FIT: f32 = 0.5;
+/// Longest text, in words, that may be no more than a change of what was asked before.
+const BRIEF: usize = 4;
 /// Below this a text changes or answers something, where there is something to change.
 const ASKS: f32 = -0.1;
 /// What speaks for a request of its own by how well it fits an agent, for each standard deviation beyond [`NEAR`].
@@ -63,17 +67,18 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
     let unread = text.get(read.len()..).unwrap_or_default();
     let text = read.trim();
     let cards = cards(engine, &prompt.agents).await?;
-    let pieces = order::without_links(text, split::pieces(text));
-    let pieces = if pieces.len() > PIECES_MAX {
-        Vec::new()
-    } else {
-        pieces
-    };
+    let pieces = to_pieces(text);
     let mut texts = vec![text];
     if pieces.len() > 1 {
         texts.extend(pieces.iter().map(|piece| excerpt(piece.of(text).trim())));
     }
     let mut readings = engine.read(&texts, &cards).await?;
+    let lexicon = prompt.agents.lexicon();
+    for (reading, text) in readings.iter_mut().zip(&texts) {
+        for (fit, score) in reading.fits.iter_mut().zip(lexicon.scores(text)) {
+            *fit += WORDS_FIT * score;
+        }
+    }
     let whole = readings.remove(0);
     let used = last_used(prompt, before);
     let fit = whole.ranked().first().map_or(f32::NEG_INFINITY, |(_, fit)| *fit);
@@ -87,24 +92,16 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
             let of = vec![(*last).clone()];
             return Ok(Some(Step::Choose { of, why }.into()));
         }
-        // How the two are put together is said by words yet; what they do not know goes to the last agent as it is.
-        return Ok(follow_up(prompt, text, last));
+        // Its agent has the conversation, and knows what it changes.
+        return Ok(Some(send(Part::only(last, text)).into()));
     }
-    let mut told = Told {
+    let told = Told {
         agents: &prompt.agents,
         text,
         pieces: &pieces,
         readings: &readings,
         whole: &whole,
     };
-    // What fits nobody may be misspelled: it is read as it may be meant, and goes as it was said.
-    let meant;
-    if told.is_for_nobody()
-        && let Some(mended) = prompt.agents.index().spelling(&prompt.agents).mended(text)
-    {
-        meant = engine.read(&[&mended], &cards).await?;
-        told.whole = meant.first().unwrap_or(&whole);
-    }
     let answer = told.decide();
     Ok(Some(Answer {
         step: handed_on(answer.step, unread),
@@ -144,27 +141,63 @@ pub fn clauses(text: &str) -> Vec<Clause<'_>> {
 /// [`EmbedError`] where their texts have no vectors.
 pub async fn cards(engine: &Engine, agents: &[AgentBrief]) -> Result<Vec<Arc<CardReader>>, EmbedError> {
     let ready = agents.iter().map(|agent| async move {
-        let mut texts = vec![agent.name(), agent.description()];
-        for skill in agent.skills() {
-            texts.extend([skill.name(), skill.description()]);
-            texts.extend(skill.examples().iter().take(EXAMPLES_MAX).map(String::as_str));
-        }
-        texts.retain(|text| !text.is_empty());
-        if texts.is_empty() {
-            texts.push(agent.agent_type().as_str());
-        }
-        engine.card(&texts).await
+        engine.card(&texts(agent)).await
     });
     // Side by side: what is new waits for a place where it is kept, or for a model.
     try_join_all(ready).await
 }
 
-fn follow_up(prompt: &Prompt, text: &str, last: &AgentType) -> Option<Answer> {
-    let is_last =
-        |call: &ToolCall| matches!(&call.tool, Tool::SendMessage { agent_type, .. } if agent_type == last);
-    match super::Rules.decide(prompt) {
-        Step::Call(calls) if calls.iter().all(is_last) => None,
-        Step::Call(_) | Step::Say(_) | Step::Choose { .. } => Some(send(Part::only(last, text)).into()),
+/// What an agent says of itself, as far as it is read.
+pub(super) fn texts(agent: &AgentBrief) -> Vec<&str> {
+    let mut texts = vec![agent.name(), agent.description()];
+    for skill in agent.skills() {
+        texts.extend([skill.name(), skill.description()]);
+        texts.extend(skill.examples().iter().take(EXAMPLES_MAX).map(String::as_str));
+    }
+    texts.retain(|text| !text.is_empty());
+    if texts.is_empty() {
+        texts.push(agent.agent_type().as_str());
+    }
+    texts
+}
+
+/// What a text wants by its words alone, where nobody is there who understands more.
+pub(super) fn by_words(prompt: &Prompt, before: &[Turn], text: &str) -> Answer {
+    let text = text.trim();
+    let lexicon = prompt.agents.lexicon();
+    let pieces = to_pieces(text);
+    let whole = lexicon.reading(text);
+    let readings: Vec<Reading> = match pieces.as_slice() {
+        [] | [_] => Vec::new(),
+        several => several
+            .iter()
+            .map(|piece| lexicon.reading(piece.of(text)))
+            .collect(),
+    };
+    let told = Told {
+        agents: &prompt.agents,
+        text,
+        pieces: &pieces,
+        readings: &readings,
+        whole: &whole,
+    };
+    // A few words that are of nobody's card may go on with whom was asked last; whether, its user says.
+    let is_brief = text.split_whitespace().count() <= BRIEF;
+    match last_used(prompt, before).first() {
+        Some((last, _)) if is_brief && told.is_for_nobody() => Step::Choose {
+            of: vec![(*last).clone()],
+            why: Why::Unsure,
+        }
+        .into(),
+        _ => told.decide(),
+    }
+}
+
+fn to_pieces(text: &str) -> Vec<Piece> {
+    let pieces = order::without_links(text, split::pieces(text));
+    match pieces.len() > PIECES_MAX {
+        true => Vec::new(),
+        false => pieces,
     }
 }
 
@@ -332,7 +365,7 @@ fn excerpt(piece: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CardText;
+    use crate::{CardText, Tool};
 
     const AGENTS: [&str; 3] = ["weather", "stays", "orders"];
 
@@ -355,6 +388,7 @@ mod tests {
             talk: Vec::new(),
             destroys: -1.0,
             conditional: -1.0,
+            corrects: -1.0,
             fits: fits.to_vec(),
         }
     }

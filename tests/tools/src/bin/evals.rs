@@ -1,5 +1,5 @@
-//! How well a model routes the half of the labelled prompts that is there to work with, by language and over all: the rules, or
-//! the language models that are named; the other half is judged by the test of `tools::evals` alone.
+//! How well a model routes the half of the labelled prompts that is there to work with, by language and over all: words
+//! alone, or the language models that are named.
 //!
 //! ```sh
 //! cargo run -p tools --bin evals
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use clap::Parser;
 use domain::SystemEntropy;
 use edge::config::Env;
-use llm::{Agents, Model, ModelList, ModelParts, Unlimited};
+use llm::{Agents, Model, ModelList, ModelParts, Rules, Unlimited};
 use local::Models;
 use outbound::{Outbound, Policy};
-use tools::evals::{Figures, Row, Speed, agents, by_model, by_rules, step, told, verdict, working};
+use tools::evals::{Figures, Row, Speed, agents, by_model, step, told, verdict, working};
 
 /// How well a model routes labelled prompts
 #[derive(Parser)]
@@ -55,7 +55,7 @@ async fn main() {
         if arguments.each {
             for row in &rows {
                 let step = step(&agents, row);
-                let verdict = format!("{:?}", verdict(&agents, row, &step));
+                let verdict = format!("{:?}", verdict(row, &step));
                 println!("{verdict:7} {:16} {} => {}", row.id, row.prompt, told(&step));
             }
             continue;
@@ -76,10 +76,7 @@ async fn main() {
 }
 
 async fn judged(model: Option<&dyn Model>, agents: &Agents, rows: &[Row]) -> Figures {
-    match model {
-        Some(model) => by_model(agents, rows, model).await,
-        None => by_rules(agents, rows),
-    }
+    by_model(agents, rows, model.unwrap_or(&Rules)).await
 }
 
 /// So many of them, evenly.

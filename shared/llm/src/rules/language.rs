@@ -1,0 +1,67 @@
+//! The language of a text, by its function words: what joins two requests in one language is a word of its own in another.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use words::phrases::words;
+
+/// Languages, one bit each.
+pub(super) type Languages = u16;
+
+/// The languages whose function words are known, by their codes.
+const LANGUAGES: [&str; 12] = [
+    "en", "de", "es", "fr", "it", "nl", "no", "sv", "da", "pt", "pl", "ru",
+];
+
+static FUNCTION_WORDS: LazyLock<HashMap<&'static str, Languages>> = LazyLock::new(|| {
+    let mut known: HashMap<&str, Languages> = HashMap::new();
+    for (number, code) in LANGUAGES.iter().enumerate() {
+        for word in stop_words::lookup(code).into_iter().flatten() {
+            *known.entry(word).or_insert(0) |= 1 << number;
+        }
+    }
+    known
+});
+
+/// Those languages that most of a text's function words are of; none where it has none.
+pub(super) fn language(text: &str) -> Languages {
+    let mut counts = [0_u16; LANGUAGES.len()];
+    for word in words(text) {
+        let of = FUNCTION_WORDS.get(word.lower().as_str()).copied().unwrap_or(0);
+        for (number, count) in counts.iter_mut().enumerate() {
+            *count += of >> number & 1;
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let spoken = counts
+        .iter()
+        .enumerate()
+        .filter(|(_, count)| **count == most && most > 0);
+    spoken.fold(0, |all, (number, _)| all | 1 << number)
+}
+
+/// Whether a text of these languages may be of one, by its code; one of none may be of any.
+pub(super) fn speaks(spoken: Languages, code: &str) -> bool {
+    let number = LANGUAGES.iter().position(|known| *known == code);
+    spoken == 0 || number.is_some_and(|number| spoken >> number & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_texts_language_is_that_of_its_function_words() {
+        for (code, text) in [
+            ("en", "Where is my order?"),
+            ("de", "Wo ist meine Bestellung?"),
+            ("es", "¿Dónde está mi pedido?"),
+            ("ru", "Где мой заказ?"),
+        ] {
+            let spoken = language(text);
+            assert!(spoken != 0 && speaks(spoken, code), "{text}");
+            assert_eq!(speaks(spoken, "en"), code == "en", "{text}");
+        }
+        assert!(language("Oslo") == 0 && speaks(0, "pl"));
+    }
+}

@@ -10,7 +10,7 @@ pub(crate) const MAX_ORDERS: usize = 20;
 /// The last page that is turned to; each is read past those before it.
 const MAX_PAGE: u64 = 500;
 
-/// What customers ask for that this agent does not do, by words that its card's tags have too (`not:cancel`).
+/// What customers ask for that this agent does not do.
 const CANNOT: [&str; 6] = ["cancel", "refund", "return", "change", "buy", "speed up"];
 
 /// Which orders somebody asks about.

@@ -44,6 +44,16 @@ const EXAMPLES: [&str; 32] = [
     "Un article, une recherche, un compte rendu, un résumé ou un aperçu complet ; rédige-moi, fais",
 ];
 
+/// The examples of the card.
+const SHOWN: [&str; 6] = [
+    "Write a report about electric cars",
+    "Research the history of coffee and write it down",
+    "I need a report about our sales in six steps",
+    "Schreibe einen ausführlichen Bericht über Elektroautos",
+    "Rédige un rapport sur les voitures électriques",
+    "電気自動車についての詳しいレポートを書いて",
+];
+
 /// What a report is asked for with.
 fn schema() -> Value {
     json!({
@@ -85,7 +95,7 @@ pub(crate) fn card(url: Url) -> Card {
             description: "Writes a report on a topic: gathers, sorts, drafts and checks, step by step."
                 .into(),
             tags: vec!["type:report".into(), "topic:report".into()],
-            examples: EXAMPLES.map(|example| example.replace(['{', '}'], "")).to_vec(),
+            examples: SHOWN.map(String::from).to_vec(),
             input_modes: Vec::new(),
             output_modes: Vec::new(),
         }],

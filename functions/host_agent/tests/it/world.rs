@@ -298,7 +298,7 @@ impl World {
                 "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
                 "capabilities": {"pushNotifications": true},
                 "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
-                "skills": [{"id": "s", "name": name, "description": name, "tags": tags, "examples": [example]}]
+                "skills": [{"id": "s", "name": name, "description": example, "tags": tags, "examples": [example]}]
             }
         })
     }

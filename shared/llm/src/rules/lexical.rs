@@ -3,18 +3,18 @@
 
 use std::collections::HashSet;
 
-use nlu::{Act, Reading, rarity};
+use nlu::{Act, Reading, is_function_word, rarity};
 use words::phrases::words;
 
 use super::understood::{FITS, NEAR};
-use crate::AgentBrief;
+use crate::{AgentBrief, SkillBrief};
 
 /// Most letters of a word that are looked at: what follows is an ending.
 const STEM: usize = 6;
 /// Most words of a text, and of a card, that are looked at.
 const WORDS_MAX: usize = 400;
-/// A word that is no rarer holds sentences together.
-const SAYS: f32 = 0.15;
+/// A word that is no rarer says nothing.
+const SAYS: f32 = 0.3;
 /// What a word of an agent's name counts for, beside one of what it says it does.
 const NAMED: f32 = 1.5;
 /// What all words together count for at most.
@@ -22,6 +22,7 @@ const SCORE_MAX: f32 = 3.0;
 /// So much in common is enough, where nobody else has as much; and how much better a card fits for each rare word beyond that, in the
 /// engine's deviations.
 const ENOUGH: f32 = 0.3;
+const PIECE_ENOUGH: f32 = 0.4;
 const EACH: f32 = 0.8;
 
 /// The words of some cards.
@@ -39,18 +40,25 @@ struct Card {
 impl Lexicon {
     /// Of these agents' cards.
     pub(crate) fn of(agents: &[AgentBrief]) -> Self {
-        let cards = agents.iter().map(|agent| Card {
-            named: [agent.name(), agent.agent_type().as_str()]
-                .into_iter()
-                .flat_map(|text| stems(text).map(|(stem, _)| stem))
-                .collect(),
-            told: super::understood::texts(agent)
-                .into_iter()
-                .flat_map(stems)
-                .map(|(stem, _)| stem)
-                .take(WORDS_MAX)
-                .collect(),
-        });
+        let card = |agent: &AgentBrief| {
+            let skills = || agent.skills().iter();
+            let names = [agent.name(), agent.agent_type().as_str()].into_iter();
+            let names = names.chain(skills().map(SkillBrief::name));
+            let described = skills().map(SkillBrief::description).chain([agent.description()]);
+            // What holds sentences together says something where it is said what the agent does: "order".
+            let told = super::understood::texts(agent).into_iter().flat_map(stems);
+            let told = told.filter(|word| !word.is_function);
+            Card {
+                named: names.flat_map(stems).map(|word| word.stem).collect(),
+                told: described
+                    .flat_map(stems)
+                    .chain(told)
+                    .map(|word| word.stem)
+                    .take(WORDS_MAX)
+                    .collect(),
+            }
+        };
+        let cards = agents.iter().map(card);
         Self {
             cards: cards.collect(),
         }
@@ -58,18 +66,33 @@ impl Lexicon {
 
     /// How much each card has in common with a text: about one for each rare word.
     pub(crate) fn scores(&self, text: &str) -> Vec<f32> {
-        let mut said: Vec<(String, f32)> = stems(text).take(WORDS_MAX).collect();
-        said.sort_by(|one, other| one.0.cmp(&other.0));
-        said.dedup_by(|one, other| one.0 == other.0);
+        let mut said: Vec<Stem> = stems(text).take(WORDS_MAX).collect();
+        said.sort_by(|one, other| one.stem.cmp(&other.stem));
+        said.dedup_by(|one, other| one.stem == other.stem);
         let score = |card: &Card| {
-            let of = |(stem, rarity): &(String, f32)| match () {
-                () if card.named.contains(stem) => rarity * NAMED,
-                () if card.told.contains(stem) => *rarity,
+            let of = |word: &Stem| match () {
+                () if card.named.contains(&word.stem) => word.rarity * NAMED,
+                () if card.told.contains(&word.stem) => word.rarity,
                 () => 0.0,
             };
             said.iter().map(of).sum::<f32>().min(SCORE_MAX)
         };
         self.cards.iter().map(score).collect()
+    }
+
+    /// A piece of a text, likewise. It is another agent's than the whole text's where that has none of its words, and the other's
+    /// name or enough of them.
+    pub(crate) fn piece(&self, text: &str, whole: &Reading) -> Reading {
+        let mut piece = self.reading(text);
+        let first = whole.ranked().first().map(|(first, _)| *first);
+        let is_of_first = first.and_then(|first| piece.fits.get(first)).is_some_and(|fit| *fit >= FITS);
+        let scores = self.scores(text);
+        for (at, (fit, score)) in piece.fits.iter_mut().zip(scores).enumerate() {
+            if Some(at) != first && (is_of_first || score < PIECE_ENOUGH) {
+                *fit = 0.0;
+            }
+        }
+        piece
     }
 
     /// A text as it is read by its words alone: it asks for something, and nothing is known of what it would do.
@@ -92,14 +115,27 @@ impl Lexicon {
     }
 }
 
-/// The beginnings of the words of a text that say something, each with how rare its word is.
-fn stems(text: &str) -> impl Iterator<Item = (String, f32)> {
+/// The beginning of a word.
+struct Stem {
+    stem: String,
+    /// How rare the word is.
+    rarity: f32,
+    /// It mostly holds sentences together.
+    is_function: bool,
+}
+
+/// The beginnings of the words of a text that are not too common.
+fn stems(text: &str) -> impl Iterator<Item = Stem> {
     words(text).into_iter().filter_map(|word| {
         let lower = word.lower();
         let rarity = rarity(&lower);
         (rarity > SAYS && lower.contains(char::is_alphabetic)).then(|| {
             let plural = lower.strip_suffix('s').filter(|short| short.len() > 2);
-            (plural.unwrap_or(&lower).chars().take(STEM).collect(), rarity)
+            Stem {
+                stem: plural.unwrap_or(&lower).chars().take(STEM).collect(),
+                rarity,
+                is_function: is_function_word(&lower),
+            }
         })
     })
 }

@@ -169,10 +169,10 @@ pub(super) fn by_words(prompt: &Prompt, before: &[Turn], text: &str) -> Answer {
     let whole = lexicon.reading(text);
     let readings: Vec<Reading> = match pieces.as_slice() {
         [] | [_] => Vec::new(),
-        several => several
-            .iter()
-            .map(|piece| lexicon.reading(piece.of(text)))
-            .collect(),
+        several => {
+            let reading = |piece: &Piece| lexicon.piece(piece.of(text), &whole);
+            several.iter().map(reading).collect()
+        }
     };
     let told = Told {
         agents: &prompt.agents,

@@ -258,6 +258,18 @@ impl Cards<'_> {
         }
     }
 
+    /// Removes a declared type. False where nobody declared it.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn remove_type(&self, name: &AgentType) -> Result<bool, StoreError> {
+        let key = (TYPES.to_owned(), name.to_string());
+        let mut writes = Writes::default();
+        writes.delete(self.table(), &key, Change::new().when("attribute_exists(#pk)"))?;
+        self.renew(&mut writes, Visibility::Global)?;
+        Ok(matches!(self.store.transact(writes).await?, Transacted::Done))
+    }
+
     /// The scope a type was declared with.
     ///
     /// # Errors

@@ -76,6 +76,8 @@ fn registry() -> impl Iterator<Item = Row> {
         row("GET", "/agents", small, 200),
         row("GET", "/types", Na(SEEN), 200),
         row("PUT", "/types/{name}", Na(PLATFORMS), 200),
+        // The platform's operator is told that an agent has it.
+        row("DELETE", "/types/{name}", Na(PLATFORMS), 409),
         row("POST", "/agents", small, 200),
         row("GET", "/agents/{id}", Is(404), 200),
         row("POST", "/agents/{id}/check", Is(404), 200),

@@ -21,10 +21,11 @@ use outbound::{CallError, SendResponse};
 use serde_json::json;
 use store::{Added, Chat, Opened, StoredMessage};
 
+use crate::chat::edit;
 use crate::chat::frames::{Frames, ui_stream};
 use crate::chat::relay::Relay;
 use crate::chat::turn::Turn;
-use crate::chat::ui_message::{ChatRequest, UserMessage, assistant};
+use crate::chat::ui_message::{ChatRequest, Trigger, UserMessage, assistant};
 use crate::error::RouteError;
 use crate::files::kept as kept_files;
 use crate::files::sent::{self as files, Files};
@@ -109,17 +110,20 @@ async fn answer(
         owner: _,
     } = request;
     let owner = &who.owner;
-    kept_files::bring_back(room, (owner, &chat), &mut message).await?;
+    kept_files::bring_back(room, (owner, &chat), &mut message, trigger == Trigger::Edit).await?;
     let named = match named {
         Some(id) => Some(replied_to(room, owner, &chat, id).await?),
         None => None,
     };
-    let (chat, is_new) = open(room, owner, &chat, &message).await?;
+    if trigger == Trigger::Edit {
+        edit::edit(room, (owner, &chat), &message).await?;
+    }
+    let (chat, is_new, edits) = open(room, owner, &chat, &message).await?;
     let tasks = match is_new {
         true => Vec::new(),
         false => room.tasks_of(&chat).await?,
     };
-    let turn = Turn::of(&chat.context_id, &message.id, &tasks).asked(&trigger, &tasks);
+    let turn = Turn::of(&chat.context_id, (&message.id, edits), &tasks).asked(&trigger, &tasks);
     let answer_id = turn.answer_id();
     let message_id = turn.message_id.clone();
     let task = match turn.task {
@@ -169,13 +173,13 @@ async fn replied_to(
     own.then_some(task).ok_or(RouteError::NotFound)
 }
 
-/// Opens the chat with the message in it. True where the chat is new.
+/// Opens the chat with the message in it. True where the chat is new; and how often the message was edited.
 async fn open(
     room: &AppState,
     owner: &Owner,
     id: &domain::ChatId,
     message: &UserMessage,
-) -> Result<(Chat, bool), RouteError> {
+) -> Result<(Chat, bool, u32), RouteError> {
     let (sessions, now) = (room.store.sessions(), room.clock.now());
     let (chat, is_new) = match sessions
         .open_chat(&room.tenant, owner, id, &message.title(), now)
@@ -189,6 +193,7 @@ async fn open(
         id: message.id.clone(),
         at: now,
         body: message.body.clone(),
+        edits: 0,
     };
     let (tenant, place) = (&room.tenant, chat.place());
     let added = match &message.files {
@@ -201,7 +206,11 @@ async fn open(
         _ => sessions.add_message(tenant, place, &stored).await?,
     };
     match added {
-        Added::New | Added::Same => Ok((chat, is_new)),
+        Added::New => Ok((chat, is_new, 0)),
+        Added::Same => {
+            let known = sessions.find_message(tenant, place, &message.id).await?;
+            Ok((chat, is_new, known.map_or(0, |known| known.edits)))
+        }
         // It was there just now.
         Added::NoChat => Err(RouteError::Deleted),
         Added::Conflict => Err(RouteError::message_changed()),
@@ -237,9 +246,7 @@ async fn send(
     }: Meant<'_>,
     message: UserMessage,
 ) -> Result<Sent, RouteError> {
-    let UserMessage {
-        id, parts, context, ..
-    } = message;
+    let UserMessage { parts, context, .. } = message;
     let mut message = Message::new(turn.message_id.clone(), Role::User, parts);
     message.context_id = Some(chat.context_id.clone());
     context.write(&mut message.metadata);
@@ -283,7 +290,7 @@ async fn send(
         SendResponse::Message(message) => {
             // An agent of ours keeps a task for it all the same, which the answer is shown from.
             let tasks = room.tasks_of(chat).await?;
-            let kept = Turn::of(&chat.context_id, &id, &tasks).task.cloned();
+            let kept = Turn::at(turn.message_id.clone(), &tasks).task.cloned();
             Ok(kept.map_or_else(|| Sent::Said(message.text()), |task| Sent::Task(Box::new(task))))
         }
         SendResponse::Task(remote) => {
@@ -317,6 +324,7 @@ async fn said(
             answer_id,
             vec![json!({"type": "text", "text": text, "state": "done"})],
         ),
+        edits: 0,
     };
     room.store
         .sessions()

@@ -39,6 +39,8 @@ pub(crate) struct ChatRequest {
 pub(crate) enum Trigger {
     /// The user said something.
     Submit,
+    /// The user said something else in place of what has the message's id.
+    Edit,
     /// The user wants another answer in place of this one, or of the newest.
     Regenerate(Option<MessageId>),
 }
@@ -96,15 +98,18 @@ impl ChatRequest {
                 .pop()
                 .ok_or_else(|| invalid("messages holds no message"))?,
         };
+        let mut message = UserMessage::parse(message)?;
         let trigger = match body.trigger.as_deref() {
-            None | Some("submit-message") => Trigger::Submit,
+            None | Some("submit-message") => match body.message_id.as_deref() == Some(message.id.as_str()) {
+                true => Trigger::Edit,
+                false => Trigger::Submit,
+            },
             Some("regenerate-message") => {
                 let answer = body.message_id.as_deref().map(MessageId::parse).transpose();
                 Trigger::Regenerate(answer.map_err(|error| invalid(&error.to_string()))?)
             }
             Some(_) => return Err(invalid("trigger must be submit-message or regenerate-message")),
         };
-        let mut message = UserMessage::parse(message)?;
         let agent = body.model.filter(|model| model != HOST);
         let agent = agent.as_deref().map(AgentType::parse).transpose();
         let agent = agent

@@ -471,6 +471,7 @@ fn chat_message() -> StoredMessage {
         id: message_id("ui-1"),
         at: later(1),
         body: json!({"id": "ui-1", "role": "user", "parts": [{"type": "text", "text": "Oslo?"}]}),
+        edits: 0,
     }
 }
 
@@ -480,6 +481,7 @@ fn chat_answer() -> StoredMessage {
         id: message_id("answer-1"),
         at: later(2),
         body: json!({"id": "answer-1", "role": "assistant", "parts": [{"type": "text", "text": "Rain."}]}),
+        edits: 0,
     }
 }
 

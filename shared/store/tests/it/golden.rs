@@ -850,10 +850,9 @@ async fn reads_all(store: &Store, release: u32) {
         [registered()]
     );
     let weather = AgentType::parse("weather").unwrap();
-    assert_eq!(
-        registry.type_scope(&weather).await.unwrap(),
-        Some(TypeScope::Global)
-    );
+    let declared = registry.types().await.unwrap();
+    let declared = declared.iter().find(|known| known.name == weather);
+    assert_eq!(declared.map(|known| known.scope), Some(TypeScope::Global));
     let found = store.orders().find_order(&tenant("acme"), "A-1").await.unwrap();
     assert_eq!(found, Some(order()));
 }

@@ -616,6 +616,14 @@ async fn operators(local: &Local, heard: &mut Heard) {
     heard
         .step("a removal", &[("registry.remove", "operator", &id, "done")])
         .await;
+    let (status, told) = registry(local, Method::DELETE, "/types/weather", None).await;
+    assert_eq!(status, StatusCode::NO_CONTENT, "{told}");
+    heard
+        .step(
+            "a type's removal",
+            &[("registry.type_remove", "operator", "weather", "done")],
+        )
+        .await;
 
     let mut prefix = String::new();
     let steps: [(Method, &str, Value, Wanted<'_>); 11] = [

@@ -295,6 +295,7 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
             ),
             (Method::GET, format!("{registry}/agents?tag={id}"), Some(&admin)),
             (Method::PUT, format!("{registry}/types/{id}"), Some(&admin)),
+            (Method::DELETE, format!("{registry}/types/{id}"), Some(&admin)),
             (Method::GET, format!("{users}?cursor={id}"), for_users.as_ref()),
             (Method::PATCH, format!("{users}/{id}"), for_users.as_ref()),
             (Method::DELETE, format!("{users}/{id}"), for_users.as_ref()),

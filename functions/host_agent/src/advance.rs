@@ -1,10 +1,14 @@
 //! Moving a task's jobs on: whatever can be done about them now is done, all at once, and written down together.
 
+use std::time::Duration;
+
 use agent::{ExecuteError, Run};
 use domain::{
-    EventKind, Job, JobState, Noted, Notification, RemoteTaskId, RemoteUpdate, Task, TaskState, Timestamp,
+    EventKind, Job, JobState, MessageId, Notification, RemoteTaskId, RemoteUpdate, Task, TaskState, Timestamp,
 };
-use futures_util::future::join_all;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use outbound::CallError;
 use store::StoreError;
 
 use crate::consents::request_consent;
@@ -12,11 +16,15 @@ use crate::delegation::cancel::remember_orphan;
 use crate::delegation::done::Done;
 use crate::delegation::look::{fetch, look};
 use crate::delegation::resend::resend;
-use crate::delegation::send::{forward, send};
+use crate::delegation::send::{forward, send, taken, undelivered};
 use crate::deps::{Deps, OnTask};
 use crate::rules::acts::{Act, Plan, rests};
 use crate::rules::{transcript, wording};
 
+/// What takes longer holds up nobody else: what others brought is written down meanwhile.
+const SLOW: Duration = Duration::from_secs(3);
+/// What is left of an execution for writing down what a call brought.
+const TO_WRITE: Duration = Duration::from_secs(2);
 /// A send may settle a job whose result must then be fetched. What news still ask for after that is for the next look.
 const PASSES: usize = 3;
 
@@ -47,14 +55,32 @@ async fn pass(deps: &Deps, run: &mut Run, fresh: &[u32]) -> Result<bool, Execute
         task: &before,
         now,
     };
+    let limit = limit(deps, run, &acts)?;
+    let mut calls: FuturesUnordered<_> = acts
+        .into_iter()
+        .map(|(job, act)| Box::pin(perform(on, job, act, limit)))
+        .collect();
     // All at once: the slowest agent must not hold up the others.
-    let done = join_all(acts.into_iter().map(|(job, act)| Box::pin(perform(on, job, act)))).await;
+    let (mut done, mut waits, mut noted) = (Vec::new(), false, false);
+    while !calls.is_empty() {
+        match tokio::time::timeout(SLOW, calls.next()).await {
+            Ok(one) => done.extend(one),
+            Err(_) => waits = true,
+        }
+        if waits && !calls.is_empty() && !done.is_empty() {
+            note(deps, run, &told(&done)).await?;
+            noted = true;
+        }
+    }
+    let told = told(&done);
+    if noted {
+        keep(deps, run, &told).await?;
+    }
     let mut task = before.clone();
-    let (mut heard, mut troubles) = (Vec::new(), Vec::new());
+    let mut troubles = Vec::new();
     let again = done.iter().find_map(|done| done.again.clone());
     for Done {
         mut job,
-        heard: news,
         needs,
         trouble,
         ..
@@ -64,7 +90,6 @@ async fn pass(deps: &Deps, run: &mut Run, fresh: &[u32]) -> Result<bool, Execute
         if let Some(scopes) = needs {
             request_consent(on, &mut job, scopes, &task.jobs).await?;
         }
-        heard.extend(news.map(|news| (job.number, news)));
         if let Some(known) = task.jobs.iter_mut().find(|known| known.number == job.number) {
             *known = job;
         }
@@ -87,20 +112,87 @@ async fn pass(deps: &Deps, run: &mut Run, fresh: &[u32]) -> Result<bool, Execute
         kinds.push(wording::working(entropy, &text));
     }
     let moved = !kinds.is_empty();
-    record(deps, run, kinds, heard, again.is_none()).await?;
+    record(deps, run, kinds, &told, again.is_none()).await?;
     match again {
         Some(reason) => Err(ExecuteError::Retry(reason)),
         None => Ok(moved && run.parked().is_none()),
     }
 }
 
-async fn perform(on: OnTask<'_>, job: Job, act: Act) -> Done {
-    match act {
-        Act::Send => send(on, job).await,
-        Act::Resend => resend(on, job).await,
-        Act::Forward(said) => forward(on, job, &said).await,
-        Act::Look => look(on, job).await,
-        Act::Fetch => fetch(on, job).await,
+/// How long each delivery may take, retries with other tokens or less in it included. An agent is not begun with in an execution that
+/// would have to leave it before it answers: another one that has the time goes on.
+fn limit(deps: &Deps, run: &Run, acts: &[(Job, Act)]) -> Result<Duration, ExecuteError> {
+    let longest = deps.patience.answer;
+    let delivers = acts.iter().any(|(_, act)| act.delivers());
+    match run.time_left().map(|left| left.saturating_sub(TO_WRITE)) {
+        Some(left) if delivers && left < longest / 2 => Err(ExecuteError::TooLittleTime),
+        Some(left) => Ok(left.min(longest)),
+        None => Ok(longest),
+    }
+}
+
+async fn perform(on: OnTask<'_>, job: Job, act: Act, limit: Duration) -> Done {
+    let (tried, forwarded) = (
+        job.clone(),
+        match &act {
+            Act::Forward(said) => Some(said.clone()),
+            _ => None,
+        },
+    );
+    let delivered = async {
+        match act {
+            Act::Send => send(on, job).await,
+            Act::Resend => resend(on, job).await,
+            Act::Forward(said) => forward(on, job, &said).await,
+            Act::Look => look(on, job).await,
+            Act::Fetch => fetch(on, job).await,
+        }
+    };
+    match (tokio::time::timeout(limit, delivered).await, forwarded) {
+        (Ok(done), _) => done,
+        (Err(_), Some(said)) => taken(on, tried, &said),
+        (Err(_), None) => undelivered(on, tried, &CallError::Timeout),
+    }
+}
+
+/// What came of a call that stays true however the task changes meanwhile.
+struct Told {
+    number: u32,
+    /// What its agent said.
+    heard: Option<Notification>,
+    /// Its message may be with the agent, which did not answer.
+    unanswered: Option<Job>,
+    /// The user's message that its agent got.
+    took: Option<MessageId>,
+}
+
+fn told(done: &[Done]) -> Vec<Told> {
+    let told = |done: &Done| Told {
+        number: done.job.number,
+        heard: done.heard.clone(),
+        unanswered: Some(&done.job)
+            .filter(|job| job.delivered && matches!(job.state, JobState::Prepared))
+            .cloned(),
+        took: done.took.clone(),
+    };
+    done.iter().map(told).collect()
+}
+
+impl Told {
+    /// The job with it; none where that is nothing new.
+    fn noted(&self, task: &Task, now: Timestamp) -> Option<Job> {
+        let known = task.jobs.iter().find(|job| job.number == self.number)?;
+        let mut job = known.clone();
+        if let Some(news) = &self.heard {
+            job.note(overtaken(known, news.clone()), now);
+        }
+        if let (Some(tried), JobState::Prepared) = (&self.unanswered, &job.state) {
+            job.delivered = true;
+            job.attempts = job.attempts.max(tried.attempts);
+            job.failing_since = job.failing_since.or(tried.failing_since);
+            job.updated_at = tried.updated_at;
+        }
+        (job != *known).then_some(job)
     }
 }
 
@@ -108,7 +200,7 @@ async fn record(
     deps: &Deps,
     run: &mut Run,
     kinds: Vec<EventKind>,
-    heard: Vec<(u32, Notification)>,
+    told: &[Told],
     may_rest: bool,
 ) -> Result<(), ExecuteError> {
     let now = run.now();
@@ -122,36 +214,45 @@ async fn record(
         recorded => recorded,
     };
     match recorded {
-        Err(ExecuteError::Stale) => keep(deps, run, &heard).await,
+        Err(ExecuteError::Stale) => keep(deps, run, told).await,
         recorded => recorded,
     }
 }
 
-/// Writes down what agents said although the task changed meanwhile (an agent's own push overtakes its
-/// acknowledgement easily): it is as true of the task as it is now. Everything else is decided anew, and so this
-/// never succeeds.
-async fn keep(deps: &Deps, run: &mut Run, heard: &[(u32, Notification)]) -> Result<(), ExecuteError> {
-    run.reload().await?;
+/// Writes down what is true of the task as it is now.
+async fn note(deps: &Deps, run: &mut Run, told: &[Told]) -> Result<(), ExecuteError> {
     let now = run.now();
     let noted = |task: &Task| -> Vec<EventKind> {
-        let jobs = heard.iter().filter_map(|(number, news)| {
-            let mut job = task.jobs.iter().find(|job| job.number == *number)?.clone();
-            let news = overtaken(&job, news.clone());
-            (job.note(news, now) != Noted::Nothing).then(|| EventKind::Job { job: Box::new(job) })
-        });
-        jobs.collect()
+        let jobs = told.iter().filter_map(|told| told.noted(task, now));
+        let mut kinds: Vec<EventKind> = jobs.map(|job| EventKind::Job { job: Box::new(job) }).collect();
+        // An answer that an agent got is not handed on again.
+        let took = told
+            .iter()
+            .any(|told| told.took.is_some() && told.took == task.unanswered);
+        kinds.extend(
+            took.then(|| wording::working(deps.entropy.as_ref(), &wording::after_answer(task, true))),
+        );
+        kinds
     };
     match run.amend(noted).await {
-        Ok(()) | Err(ExecuteError::Stale) => {}
-        Err(error) => return Err(error),
+        Ok(()) | Err(ExecuteError::Stale) => Ok(()),
+        Err(error) => Err(error),
     }
-    let task = run.task();
+}
+
+/// Writes down what agents said although the task changed meanwhile (an agent's own push overtakes its
+/// acknowledgement easily). Everything else is decided anew, and so this never succeeds.
+async fn keep(deps: &Deps, run: &mut Run, told: &[Told]) -> Result<(), ExecuteError> {
+    run.reload().await?;
+    note(deps, run, told).await?;
+    let (task, now) = (run.task(), run.now());
     if task.status.state.is_terminal() {
         // Called off while the call was under way. The task takes nothing more, but it is due until everybody who
         // works on parts of it was told, and this is one of them.
-        for (number, news) in heard {
-            let job = task.jobs.iter().find(|job| job.number == *number);
-            if let (Some(job), Some(id)) = (job, &news.remote_task_id) {
+        for told in told {
+            let job = task.jobs.iter().find(|job| job.number == told.number);
+            let id = told.heard.as_ref().and_then(|news| news.remote_task_id.as_ref());
+            if let (Some(job), Some(id)) = (job, id) {
                 remember_orphan(OnTask { deps, task, now }, job, id).await?;
             }
         }

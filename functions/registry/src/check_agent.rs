@@ -8,7 +8,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State as Held};
 use domain::{AgentType, Tag};
-use store::{Health, RegisteredAgent};
+use serde_json::Value;
+use store::{CardSignature, Health, RegisteredAgent};
 
 use crate::State;
 use crate::access::Writer;
@@ -45,56 +46,52 @@ pub(crate) async fn check(
 
 /// The agent as its card says now.
 pub(crate) async fn look_again(state: &State, agent: RegisteredAgent) -> Result<RegisteredAgent, RouteError> {
-    let fetched = broker_cards::fetch(state, &agent.card_url).await;
+    let looked = looked(state, &agent).await?;
     let now = state.clock.now();
-    let unwell = |reason: String| Health {
-        ok: false,
-        checked_at: now,
-        reason: Some(reason),
+    Ok(match looked {
+        Ok((card, skills, signature)) => RegisteredAgent {
+            card,
+            skills,
+            health: healthy(now),
+            signature,
+            ..agent
+        },
+        Err(reason) => RegisteredAgent {
+            health: Health {
+                ok: false,
+                checked_at: now,
+                reason: Some(reason),
+            },
+            ..agent
+        },
+    })
+}
+
+/// What a look at an agent's card brought: the card, the tags of its skills, and what its signatures say.
+type Looked = (Value, Vec<Vec<Tag>>, CardSignature);
+
+/// Fetches an agent's card, and holds it against what the agent is registered as; or why that is not well.
+async fn looked(state: &State, agent: &RegisteredAgent) -> Result<Result<Looked, String>, RouteError> {
+    let card = match broker_cards::fetch(state, &agent.card_url).await {
+        Ok(card) => crate::signature::check(state, &agent.card_url, card).await,
+        Err(fault) => Err(fetch_reason(state, (&agent.card_url, &fault))),
     };
-    let card = match fetched {
+    let (card, signature) = match card {
         Ok(card) => card,
-        Err(fault) => {
-            return Ok(RegisteredAgent {
-                health: unwell(fetch_reason(state, (&agent.card_url, &fault))),
-                ..agent
-            });
-        }
-    };
-    let (card, signature) = match crate::signature::check(state, &agent.card_url, card).await {
-        Ok(checked) => checked,
-        Err(reason) => {
-            return Ok(RegisteredAgent {
-                health: unwell(reason),
-                ..agent
-            });
-        }
+        Err(reason) => return Ok(Err(reason)),
     };
     let types = declared(state).await?;
-    let added = added_tags(&agent.card, &agent.skills);
     let terms = Terms {
         tenant: agent.tenant.as_ref(),
-        added: &added,
+        added: &added_tags(&agent.card, &agent.skills),
         types: &types,
     };
-    Ok(
-        match admit(&card, &terms)
-            .and_then(|skills| same_types(&agent.skills, skills))
-            .and_then(|skills| callable(state, &card).map(|()| skills))
-        {
-            Ok(skills) => RegisteredAgent {
-                card,
-                skills,
-                health: healthy(now),
-                signature,
-                ..agent
-            },
-            Err(reasons) => RegisteredAgent {
-                health: unwell(reasons.join("; ")),
-                ..agent
-            },
-        },
-    )
+    let skills = admit(&card, &terms)
+        .and_then(|skills| same_types(&agent.skills, skills))
+        .and_then(|skills| callable(state, &card).map(|()| skills));
+    Ok(skills
+        .map(|skills| (card, skills, signature))
+        .map_err(|reasons| reasons.join("; ")))
 }
 
 /// The tags of a card that has changed, where they make the agent nothing that it was not before.

@@ -63,7 +63,10 @@ pub(crate) async fn declare_as(
 ) -> Result<Declared, RouteError> {
     let known = cards.types().await?;
     if known.len() >= MAX_TYPES && !known.iter().any(|known| known.name == *name) {
-        return Err(RouteError::Full(MAX_TYPES));
+        return Err(RouteError::Full(
+            "types fit here; remove those that no agent has",
+            MAX_TYPES,
+        ));
     }
     Ok(cards.declare_type(name, scope).await?)
 }

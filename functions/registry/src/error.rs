@@ -25,8 +25,12 @@ pub(crate) enum RouteError {
     Card(Vec<String>),
     #[error("the type is declared as {}", scope_word(*.0))]
     Contradiction(TypeScope),
-    #[error("no more than {0} entries fit here")]
-    Full(usize),
+    #[error("no such type")]
+    NoType,
+    #[error("agents have the type ({0} of them); remove those first")]
+    InUse(usize),
+    #[error("the registry is full: no more than {most} {what}", what = .0, most = .1)]
+    Full(&'static str, usize),
     #[error("the agent is being changed by somebody else")]
     Conflict,
     #[error("the registry's table")]
@@ -46,7 +50,7 @@ impl IntoResponse for RouteError {
         match self {
             Self::Token(refusal) => token(&refusal, &message),
             Self::Forbidden(_) => refused(StatusCode::FORBIDDEN, "forbidden", &message),
-            Self::NotFound => refused(StatusCode::NOT_FOUND, "not_found", &message),
+            Self::NotFound | Self::NoType => refused(StatusCode::NOT_FOUND, "not_found", &message),
             Self::Invalid(_) => refused(StatusCode::BAD_REQUEST, "invalid_request", &message),
             Self::Card(reasons) => {
                 let body = json!({"error": "card_refused", "message": message, "reasons": reasons});
@@ -54,7 +58,8 @@ impl IntoResponse for RouteError {
             }
             Self::Contradiction(_) => refused(StatusCode::CONFLICT, "type_contradiction", &message),
             Self::Conflict => refused(StatusCode::CONFLICT, "conflict", &message),
-            Self::Full(_) => refused(StatusCode::CONFLICT, "registry_full", &message),
+            Self::InUse(_) => refused(StatusCode::CONFLICT, "type_in_use", &message),
+            Self::Full(..) => refused(StatusCode::CONFLICT, "registry_full", &message),
             Self::Store(StoreError::Throttled { .. } | StoreError::Unavailable { .. }) => {
                 tracing::warn!("the registry's table is out of reach");
                 later("unavailable", "try again shortly")

@@ -32,6 +32,7 @@ mod list_agents;
 mod list_types;
 mod register_agent;
 mod remove_agent;
+mod remove_type;
 mod rules;
 mod signature;
 mod view;
@@ -142,5 +143,10 @@ fn served() -> Routes<Arc<State>> {
             "/types/{name}",
             "declares a type's scope, once and for all",
             declare_type::declare,
+        )
+        .delete(
+            "/types/{name}",
+            "removes a type that no agent has",
+            remove_type::remove,
         )
 }

@@ -83,7 +83,10 @@ pub(crate) async fn register(
     let id = AgentId::of_card(tenant.as_ref().map(Tenant::prefix), card_url.as_str());
     let known = cards.find(home, &id).await?;
     if known.is_none() && cards.all(home).await?.len() >= MAX_AGENTS {
-        return Err(RouteError::Full(MAX_AGENTS));
+        return Err(RouteError::Full(
+            "agents of one tenant, or global ones, fit here",
+            MAX_AGENTS,
+        ));
     }
     let card = broker_cards::fetch(&state, &card_url)
         .await

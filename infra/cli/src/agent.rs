@@ -1,7 +1,7 @@
 //! `switchyard agent …`: changes to the registry.
 
 use clap::{Args, Subcommand, ValueEnum};
-use domain::{Tag, Tenant, TypeScope};
+use domain::{AgentType, Tag, Tenant, TypeScope};
 use http::Method;
 use serde_json::json;
 use url::Url;
@@ -24,6 +24,8 @@ pub(super) enum Agent {
     List(Agents),
     /// Remove an agent from the registry
     Remove(Registered),
+    /// Remove a type that no agent has: it makes room for another, and may be declared anew
+    RemoveType(RemoveType),
     /// Disable an agent: hosts give it no new work, what it works on goes on
     Disable(Registered),
     /// Enable an agent again
@@ -78,11 +80,35 @@ impl Agent {
             Self::Register(register) => register.run().await,
             Self::List(agents) => agents.run().await,
             Self::Remove(registered) => registered.remove().await,
+            Self::RemoveType(removed) => removed.run().await,
             Self::Disable(registered) => registered.disable().await,
             Self::Enable(registered) => registered.enable().await,
             Self::Check(registered) => registered.check().await,
             Self::Move(moved) => moved.run(),
         }
+    }
+}
+
+#[derive(Args)]
+pub(super) struct RemoveType {
+    #[command(flatten)]
+    place: RunningSystem,
+    /// The type's name, without `type:`
+    name: AgentType,
+}
+
+impl RemoveType {
+    async fn run(self) -> Result<(), Failure> {
+        let endpoints = self.place.endpoints()?;
+        let client = Client::new().map_err(Failure::other)?;
+        let call = Call {
+            method: Method::DELETE,
+            token: Some(&endpoints.registry_token),
+            ..Call::get(below(&endpoints.registry, &format!("/types/{}", self.name)))
+        };
+        client.json(call).await?;
+        outln!("removed the type {}", self.name);
+        Ok(())
     }
 }
 

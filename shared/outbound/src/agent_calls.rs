@@ -23,6 +23,17 @@ enum Operation {
     ExtendedCard,
 }
 
+/// What an agent says of a message that may have reached it.
+#[derive(Debug)]
+pub enum Sent {
+    /// It has it: its task for it.
+    Task(Box<RemoteTask>),
+    /// It has not got it.
+    Nothing,
+    /// It does not say.
+    Untold,
+}
+
 /// What a call brought.
 struct Told {
     result: Value,
@@ -115,7 +126,7 @@ impl Outbound {
         told.task(to.generation)
     }
 
-    /// The task that an agent has for a message of ours, if it has one: looked for among the newest tasks of the
+    /// The task that an agent has for a message of ours: looked for among the newest tasks of the
     /// message's conversation, by the message's id in their histories. An operation of A2A 1.0.
     ///
     /// # Errors
@@ -125,7 +136,7 @@ impl Outbound {
         to: &Endpoint,
         (context, message): (&ContextId, &MessageId),
         token: Option<&SecretString>,
-    ) -> Result<Option<RemoteTask>, CallError> {
+    ) -> Result<Sent, CallError> {
         let call = ListCall {
             context_id: Some(context.to_string()),
             history_length: Some(HISTORY),
@@ -134,15 +145,22 @@ impl Outbound {
         };
         let Told { result, .. } = self.call(to, Operation::List(call), token).await?;
         let tasks = result.get("tasks").and_then(Value::as_array);
+        let history = |task: &Value| task.get("history")?.as_array().cloned();
         let is_it = |task: &&Value| {
-            let history = task.get("history").and_then(Value::as_array);
-            let mut ids = history.into_iter().flatten().map(|said| &said["messageId"]);
-            ids.any(|id| id.as_str() == Some(message.as_str()))
+            let said = history(task).unwrap_or_default();
+            said.iter()
+                .any(|said| said["messageId"].as_str() == Some(message.as_str()))
         };
-        let found = tasks.into_iter().flatten().find(is_it);
-        found
-            .map(|task| decode::task(task, to.generation).map_err(unusable))
-            .transpose()
+        // Whoever lists tasks without what was said in them cannot tell what it has not got.
+        let untold = |task: &Value| history(task).is_none_or(|said| said.is_empty());
+        match tasks.and_then(|tasks| tasks.iter().find(is_it)) {
+            Some(task) => {
+                let task = decode::task(task, to.generation).map_err(unusable)?;
+                Ok(Sent::Task(Box::new(task)))
+            }
+            None if tasks.is_none_or(|tasks| tasks.iter().any(untold)) => Ok(Sent::Untold),
+            None => Ok(Sent::Nothing),
+        }
     }
 
     /// The card that an agent shows to whoever this token is for.
@@ -223,9 +241,9 @@ impl Outbound {
             let result = jsonrpc_answer(answered)?;
             return Ok(Told { result, responder });
         }
-        let extension = match &operation {
-            Operation::Send(_, extension) => *extension,
-            _ => None,
+        let (sends, extension) = match &operation {
+            Operation::Send(_, extension) => (true, *extension),
+            _ => (false, None),
         };
         let (url, body) = match to.transport {
             Transport::JsonRpc | Transport::Mqtt => {
@@ -238,6 +256,7 @@ impl Outbound {
             _ => "application/json",
         };
         let most = Some(self.policy.max_result);
+        let timeout = self.policy.answer_timeout.filter(|_| sends);
         let ask_at = |url| {
             let ask = match &body {
                 Some(body) => Ask::post(url, body).header("content-type", media_type),
@@ -251,7 +270,7 @@ impl Outbound {
                 (Some(uri), Generation::V0_3) => ask.header("x-a2a-extensions", uri),
                 (None, _) => ask,
             };
-            Ok::<_, CallError>(Ask { most, ..ask })
+            Ok::<_, CallError>(Ask { most, timeout, ..ask })
         };
         let mut answered = self.exchange(ask_at(&url)?).await?;
         if let Some(place) = answered

@@ -8,6 +8,7 @@ use domain::{Entropy, ExposeSecret, SecretString, TraceParent, foreign_json};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
+use tokio::time::Instant;
 use tracing::Instrument as _;
 use tracing::field::Empty;
 use url::Url;
@@ -24,6 +25,10 @@ use crate::{CallError, Policy, TrustedOrigin};
 const REMAPPED_CHALLENGE: &str = "x-amzn-remapped-www-authenticate";
 /// The words by which an agent says that a token is no longer good.
 const EXPIRY_WORDS: [&str; 2] = ["invalid_token", "token has expired"];
+
+/// A connection that breaks after this long was in use: what was sent on it may be worked on. One that had been closed before, and
+/// was taken out of the pool, breaks at once.
+const BROKEN_LATE: Duration = Duration::from_secs(2);
 
 /// The way out. Cheap to clone; all clones share their connections.
 #[derive(Clone)]
@@ -149,6 +154,18 @@ impl Outbound {
         }
     }
 
+    /// The same way out, for messages to agents that answer only when they are done: each may take this long.
+    #[must_use]
+    pub fn patient(&self, longest: Duration) -> Self {
+        Self {
+            policy: Policy {
+                answer_timeout: Some(longest),
+                ..self.policy.clone()
+            },
+            ..self.clone()
+        }
+    }
+
     /// A way out of its own, with connections of its own, for calls to an operator's server, which may have a private
     /// address. What calls addresses that others named goes on with the first one, to which nothing is trusted.
     #[must_use]
@@ -184,7 +201,16 @@ impl Outbound {
         // Literal addresses: no resolver sees them. Names are checked where they are resolved.
         self.check_url(ask.url)?;
         let span = span(&ask);
-        self.sent(ask).instrument(span).await
+        let begun = Instant::now();
+        match self.sent(ask).instrument(span).await {
+            // What is known is the same as of one that stays silent: it has the call, and nothing came back.
+            Err(CallError::Unreachable { source })
+                if !source.is_connect() && begun.elapsed() >= BROKEN_LATE =>
+            {
+                Err(CallError::Timeout)
+            }
+            answered => answered,
+        }
     }
 
     async fn sent(&self, ask: Ask<'_>) -> Result<Answered, CallError> {
@@ -333,7 +359,7 @@ pub(crate) fn failed(error: reqwest::Error) -> CallError {
         }
         cause = source.source();
     }
-    if error.is_timeout() {
+    if error.is_timeout() && !error.is_connect() {
         CallError::Timeout
     } else {
         // The URL may hold what no log should.

@@ -32,7 +32,7 @@ pub enum CallError {
         #[source]
         source: reqwest::Error,
     },
-    /// No answer in time.
+    /// No answer in time, or the connection broke after a while of waiting for one.
     #[error("no answer in time")]
     Timeout,
     /// The answer is not what the protocol wants.
@@ -100,6 +100,12 @@ impl MqttFault {
 }
 
 impl CallError {
+    /// True where the call may have reached its receiver and be worked on there, though nothing of that came back.
+    #[must_use]
+    pub fn may_have_arrived(&self) -> bool {
+        matches!(self, Self::Timeout | Self::Status(504))
+    }
+
     /// True where the same call may succeed later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {

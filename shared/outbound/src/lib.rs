@@ -46,6 +46,7 @@ mod spoken;
 mod web_push;
 
 pub use a2a::{RemoteTask, SendCall, SendResponse};
+pub use agent_calls::Sent;
 pub use broker::Bridge;
 pub use carry::{CarriedAnswer, CarriedCall};
 pub use client::Outbound;

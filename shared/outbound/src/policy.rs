@@ -17,6 +17,8 @@ pub struct Policy {
     pub trusted_origins: Vec<TrustedOrigin>,
     /// How long a call may take altogether.
     pub timeout: Duration,
+    /// How long an agent may take to answer a message, where that is longer: see [`Outbound::patient`](crate::Outbound::patient).
+    pub answer_timeout: Option<Duration>,
     /// How long the receiver of a push notification may take: A2A speaks of 10 to 30 seconds.
     pub push_timeout: Duration,
     /// How long a receiver of push notifications that does not answer is not called (the open circuit); each further rest is twice as
@@ -39,6 +41,7 @@ impl Default for Policy {
             allow_host: None,
             trusted_origins: Vec::new(),
             timeout: Duration::from_secs(20),
+            answer_timeout: None,
             push_timeout: Duration::from_secs(10),
             rest: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),

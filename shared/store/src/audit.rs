@@ -90,6 +90,8 @@ actions! {
     AgentDisable = "registry.disable",
     /// The scope of a type of agents was declared.
     TypeDeclare = "registry.type",
+    /// A type was removed.
+    TypeRemove = "registry.type_remove",
     /// An operator changed an agent from the page.
     OpsAgent = "ops.agent",
     /// An operator had a delivery tried again from the page.

@@ -243,34 +243,31 @@ impl Cards<'_> {
         let mut writes = Writes::default();
         writes.put(self.table(), encode(&item)?, absent)?;
         self.renew(&mut writes, Visibility::Global)?;
-        match self.store.transact(writes).await? {
+        let known = match self.store.transact(writes).await? {
             Transacted::Done => return Ok(Declared::New),
-            Transacted::Refused(_) => {}
-        }
-        match self.type_scope(name).await? {
+            Transacted::Refused(refused) => refused.into_iter().find_map(|(_, known)| known),
+        };
+        let known = known.map(|known| decode::<TypeItem>(self.table(), known).map(|known| known.scope));
+        match known.transpose()? {
             Some(known) if known == scope => Ok(Declared::Same),
             Some(known) => Ok(Declared::Contradicts(known)),
-            None => Err(inconsistent(
-                self.table(),
-                &(item.pk, item.sk),
-                "was there and is gone",
-            )),
+            None => {
+                let key = (item.pk, item.sk);
+                Err(inconsistent(self.table(), &key, "was there and is gone"))
+            }
         }
     }
 
-    /// The scope a type was declared with.
+    /// Removes a declared type. False where nobody declared it.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn type_scope(&self, name: &AgentType) -> Result<Option<TypeScope>, StoreError> {
-        let found = self
-            .store
-            .item(self.table(), &(TYPES.to_owned(), name.to_string()))
-            .await?;
-        let decoded = found
-            .map(|item| decode::<TypeItem>(self.table(), item))
-            .transpose()?;
-        Ok(decoded.map(|item| item.scope))
+    pub async fn remove_type(&self, name: &AgentType) -> Result<bool, StoreError> {
+        let key = (TYPES.to_owned(), name.to_string());
+        let mut writes = Writes::default();
+        writes.delete(self.table(), &key, Change::new().when("attribute_exists(#pk)"))?;
+        self.renew(&mut writes, Visibility::Global)?;
+        Ok(matches!(self.store.transact(writes).await?, Transacted::Done))
     }
 
     /// Says whether the agents of a declared type are private. False where nobody declared the type.

@@ -29,6 +29,8 @@ const ONE_URL: &str = "a notification's token is good at one URL, the one it was
 const TOLD: &str = "/api/push/tasks";
 /// The operation of the row that starts a plan.
 const START_PLAN: &str = "start a plan";
+/// The operation of the row that says something else under a message's id.
+const EDIT: &str = "edit";
 /// The operation of the row that speaks no A2A.
 const PLAIN: &str = "plain";
 const LINKED: &str = "a link is all that is looked at, whoever has it";
@@ -76,6 +78,8 @@ fn registry() -> impl Iterator<Item = Row> {
         row("GET", "/agents", small, 200),
         row("GET", "/types", Na(SEEN), 200),
         row("PUT", "/types/{name}", Na(PLATFORMS), 200),
+        // The platform's operator is told that an agent has it.
+        row("DELETE", "/types/{name}", Na(PLATFORMS), 409),
         row("POST", "/agents", small, 200),
         row("GET", "/agents/{id}", Is(404), 200),
         row("POST", "/agents/{id}/check", Is(404), 200),
@@ -268,6 +272,8 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("PUT", "/api/chats/{id}/feedback/{task}", ""), gone, 409),
         // An id of a chat is its owner's: somebody else who says it begins a chat of their own.
         row(("POST", "/api/chat", ""), [Na(GUEST), Hidden(200)], 200),
+        // And so is the id of a message in it.
+        row(("POST", "/api/chat", EDIT), [Na(GUEST), Hidden(200)], 200),
         // The card of somebody's task cannot be replied to by anybody else.
         row(("POST", "/api/chat", "reply"), gone, 200),
         row(("POST", "/api/tasks/{id}/{action}", "cancel"), gone, 200),
@@ -410,7 +416,7 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
             }
             less
         }
-        Some(Attack::WrongOwner) if (row.route, row.operation) == ("/api/chat", "") => {
+        Some(Attack::WrongOwner) if row.route == "/api/chat" && row.operation != "reply" => {
             // Somebody of whom no other row knows, as this one gives them a chat of that id.
             let somebody = world.local.user("acme");
             somebody.ask("Hello").await;
@@ -473,6 +479,15 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         assert_eq!(asked.status, 200, "{asked:?}");
         path = row.route.replace("{id}", &extra);
     }
+    // A chat of the victim's, made to be edited.
+    let edited = format!("to-edit-{}", world.next());
+    let says =
+        |text: &str| json!({ "id": "m-1", "role": "user", "parts": [{ "type": "text", "text": text }] });
+    if row.operation == EDIT {
+        let body = json!({ "id": edited, "message": says("Hello") });
+        let asked = world.user.call(Method::POST, "/api/chat", Some(body)).await;
+        assert_eq!(asked.status, 200, "{asked:?}");
+    }
     let send = |base: &str, cookie: Option<&str>| -> RequestBuilder {
         let mut request = world.request(row.method, &format!("{base}{path}"));
         if let Some(cookie) = cookie {
@@ -486,6 +501,9 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         let body = match row.route {
             "/api/chat" if row.operation == "reply" => {
                 json!({ "id": world.chat, "message": message, "taskId": world.chat_task })
+            }
+            "/api/chat" if row.operation == EDIT => {
+                json!({ "id": edited, "message": says("Good evening"), "messageId": "m-1" })
             }
             "/api/session/guest" => json!({ "take": true }),
             "/api/push" => serde_json::from_str(SUBSCRIBES).expect("JSON"),
@@ -513,6 +531,12 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
         // And the victim's session at the other tenant: the victim's things are not there either.
         let globex = world.at("/tenants/globex/base");
         answers.push(told(send(&globex, Some(&format!("switchyard_globex={}", value(&own))))).await);
+    }
+    if row.operation == EDIT {
+        let path = format!("/api/chats/{edited}/messages");
+        let shown = world.user.call(Method::GET, &path, None).await;
+        let own = if attack.is_some() { "Hello" } else { "Good evening" };
+        assert!(shown.text.contains(&format!("\"text\":\"{own}\"")), "{shown:?}");
     }
     answers
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
+use domain::Task;
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
@@ -47,13 +48,13 @@ pub(crate) async fn delete(
     MaybeChat(chat): MaybeChat,
 ) -> Result<StatusCode, RouteError> {
     let chat = chat.ok_or(RouteError::NotFound)?;
-    call_off(&room, &chat).await?;
+    call_off(&room, &chat, |_| true).await?;
     let (sessions, now) = (room.store.sessions(), room.clock.now());
     sessions
         .delete_chat(&room.tenant, &chat.owner, chat.place(), now)
         .await?;
     // What began while that was done, from another tab perhaps.
-    call_off(&room, &chat).await?;
+    call_off(&room, &chat, |_| true).await?;
     sessions.tidy_deleted(&room.tenant, chat.place()).await?;
     let ended = sessions
         .end_shares_of(&room.tenant, &chat.owner, &chat.context_id)
@@ -64,10 +65,15 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Calls off what runs in a chat.
-async fn call_off(room: &AppState, chat: &Chat) -> Result<(), RouteError> {
+/// Calls off what runs in a chat, where it is meant.
+pub(crate) async fn call_off(
+    room: &AppState,
+    chat: &Chat,
+    is_meant: impl Fn(&Task) -> bool,
+) -> Result<(), RouteError> {
     let tasks = room.tasks_of(chat).await?;
-    for task in tasks.iter().filter(|task| !task.status.state.is_terminal()) {
+    let runs = |task: &&Task| !task.status.state.is_terminal() && is_meant(task);
+    for task in tasks.iter().filter(runs) {
         match room.host.cancel(&chat.owner, task.id).await {
             // It ended while we asked.
             Ok(_) | Err(RouteError::Conflict { .. } | RouteError::NotFound) => {}

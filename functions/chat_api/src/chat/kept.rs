@@ -35,6 +35,7 @@ pub(crate) async fn keep(
         id: answer_id.clone(),
         at: task.status.at,
         body: answered(answer_id, message_id, task),
+        edits: 0,
     };
     if let Err(error) = store.sessions().keep_answer(&task.tenant, chat, &answer).await {
         let error = &error as &dyn std::error::Error;

@@ -60,12 +60,18 @@ pub(crate) async fn messages(
         .map(|answer| (answer.id, answer.body))
         .collect();
     let (mut shown, mut new) = (Vec::with_capacity(messages.len() * 2), Vec::new());
-    for StoredMessage { id, mut body, at } in messages {
+    for StoredMessage {
+        id,
+        mut body,
+        at,
+        edits,
+    } in messages
+    {
         let ui_id = user_message_id(&body);
         kept_files::link(&mut body, &room.base, (&chat.id, &id));
         shown.push(body);
         let Some(ui_id) = ui_id else { continue };
-        let turn = Turn::kept(&chat.context_id, &ui_id, &tasks, |answer| {
+        let turn = Turn::kept(&chat.context_id, (&ui_id, edits), &tasks, |answer| {
             kept.contains_key(answer)
         });
         let answer_id = turn.answer_id();

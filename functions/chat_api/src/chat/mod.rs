@@ -1,6 +1,7 @@
 //! Chats: a message and its answer, what was said, and how an answer streams.
 
 pub(crate) mod change;
+pub(crate) mod edit;
 pub(crate) mod feedback;
 pub(crate) mod frames;
 pub(crate) mod kept;

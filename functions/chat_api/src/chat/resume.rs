@@ -33,7 +33,7 @@ pub(crate) async fn resume(
     let messages = room.store.sessions().messages(&room.tenant, chat.place()).await?;
     let turn = messages.iter().rev().find_map(|message| {
         let ui_id = user_message_id(&message.body)?;
-        let turn = Turn::of(&chat.context_id, &ui_id, &tasks);
+        let turn = Turn::of(&chat.context_id, (&ui_id, message.edits), &tasks);
         turn.task
             .is_some_and(|task| task.id == running.id)
             .then_some(turn)

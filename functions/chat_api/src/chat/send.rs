@@ -11,8 +11,8 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::{
-    ASKED_AGENT, ASKED_FROM, AgentType, Message, MessageId, Owner, RemoteTaskId, Role, Task, TaskId,
-    TaskState, UserContext,
+    ASKED_AGENT, ASKED_FROM, AgentType, Message, Owner, RemoteTaskId, Role, Task, TaskId, TaskState,
+    UserContext,
 };
 use edge::Source;
 use http::HeaderMap;
@@ -21,10 +21,10 @@ use outbound::{CallError, SendResponse};
 use serde_json::json;
 use store::{Added, Chat, Opened, StoredMessage};
 
-use crate::chat::frames::{Frames, ui_stream};
+use crate::chat::edit;
 use crate::chat::relay::Relay;
 use crate::chat::turn::Turn;
-use crate::chat::ui_message::{ChatRequest, UserMessage, assistant};
+use crate::chat::ui_message::{ChatRequest, UserMessage};
 use crate::error::RouteError;
 use crate::files::kept as kept_files;
 use crate::files::sent::{self as files, Files};
@@ -104,43 +104,39 @@ async fn answer(
         chat,
         mut message,
         trigger,
+        edits: is_edit,
         task: named,
         agent,
         owner: _,
     } = request;
     let owner = &who.owner;
-    kept_files::bring_back(room, (owner, &chat), &mut message).await?;
+    kept_files::bring_back(room, (owner, &chat), &mut message, is_edit).await?;
     let named = match named {
         Some(id) => Some(replied_to(room, owner, &chat, id).await?),
         None => None,
     };
-    let (chat, is_new) = open(room, owner, &chat, &message).await?;
+    if is_edit {
+        edit::edit(room, (owner, &chat), &message).await?;
+    }
+    let (chat, is_new, edits) = open(room, owner, &chat, &message).await?;
     let tasks = match is_new {
         true => Vec::new(),
         false => room.tasks_of(&chat).await?,
     };
-    let turn = Turn::of(&chat.context_id, &message.id, &tasks).asked(&trigger, &tasks);
+    let turn = Turn::of(&chat.context_id, (&message.id, edits), &tasks).asked(&trigger, &tasks);
     let answer_id = turn.answer_id();
     let message_id = turn.message_id.clone();
     let task = match turn.task {
         Some(task) => task.clone(),
-        None => match send(
-            room,
-            (&chat, &tasks),
-            &turn,
-            Meant {
+        None => {
+            let meant = Meant {
                 pushes: who.pushes,
                 task: named.as_ref(),
                 agent,
                 place,
-            },
-            message,
-        )
-        .await?
-        {
-            Sent::Task(task) => *task,
-            Sent::Said(text) => return said(room, &chat, &answer_id, &text).await,
-        },
+            };
+            send(room, (&chat, &tasks), &turn, meant, message).await?
+        }
     };
     tracing::Span::current().record("task.id", tracing::field::display(&task.id));
     let grace = room.settings.grace;
@@ -169,13 +165,13 @@ async fn replied_to(
     own.then_some(task).ok_or(RouteError::NotFound)
 }
 
-/// Opens the chat with the message in it. True where the chat is new.
+/// Opens the chat with the message in it. True where the chat is new; and how often the message was edited.
 async fn open(
     room: &AppState,
     owner: &Owner,
     id: &domain::ChatId,
     message: &UserMessage,
-) -> Result<(Chat, bool), RouteError> {
+) -> Result<(Chat, bool, u32), RouteError> {
     let (sessions, now) = (room.store.sessions(), room.clock.now());
     let (chat, is_new) = match sessions
         .open_chat(&room.tenant, owner, id, &message.title(), now)
@@ -189,6 +185,7 @@ async fn open(
         id: message.id.clone(),
         at: now,
         body: message.body.clone(),
+        edits: 0,
     };
     let (tenant, place) = (&room.tenant, chat.place());
     let added = match &message.files {
@@ -201,7 +198,11 @@ async fn open(
         _ => sessions.add_message(tenant, place, &stored).await?,
     };
     match added {
-        Added::New | Added::Same => Ok((chat, is_new)),
+        Added::New => Ok((chat, is_new, 0)),
+        Added::Same => {
+            let known = sessions.find_message(tenant, place, &message.id).await?;
+            Ok((chat, is_new, known.map_or(0, |known| known.edits)))
+        }
         // It was there just now.
         Added::NoChat => Err(RouteError::Deleted),
         Added::Conflict => Err(RouteError::message_changed()),
@@ -220,11 +221,6 @@ struct Meant<'m> {
     place: String,
 }
 
-enum Sent {
-    Task(Box<Task>),
-    Said(String),
-}
-
 async fn send(
     room: &AppState,
     (chat, tasks): (&Chat, &[Task]),
@@ -236,10 +232,8 @@ async fn send(
         place,
     }: Meant<'_>,
     message: UserMessage,
-) -> Result<Sent, RouteError> {
-    let UserMessage {
-        id, parts, context, ..
-    } = message;
+) -> Result<Task, RouteError> {
+    let UserMessage { parts, context, .. } = message;
     let mut message = Message::new(turn.message_id.clone(), Role::User, parts);
     message.context_id = Some(chat.context_id.clone());
     context.write(&mut message.metadata);
@@ -279,19 +273,15 @@ async fn send(
         message.task_id = None;
         answer = room.host.send(&who, message).await;
     }
-    match answer? {
-        SendResponse::Message(message) => {
-            // An agent of ours keeps a task for it all the same, which the answer is shown from.
+    let task = match answer? {
+        // A host of ours keeps a task for it all the same, which the answer is shown from.
+        SendResponse::Message(_) => {
             let tasks = room.tasks_of(chat).await?;
-            let kept = Turn::of(&chat.context_id, &id, &tasks).task.cloned();
-            Ok(kept.map_or_else(|| Sent::Said(message.text()), |task| Sent::Task(Box::new(task))))
+            Turn::at(turn.message_id.clone(), &tasks).task.cloned()
         }
-        SendResponse::Task(remote) => {
-            let task = room.find_task(&chat.owner, local_id(&remote.id)?).await?;
-            task.map(|task| Sent::Task(Box::new(task)))
-                .ok_or_else(|| foreign("its task is not in the tenant's table"))
-        }
-    }
+        SendResponse::Task(remote) => room.find_task(&chat.owner, local_id(&remote.id)?).await?,
+    };
+    task.ok_or_else(|| foreign("its task is not in the tenant's table"))
 }
 
 /// The host's id of a task is also ours.
@@ -301,29 +291,4 @@ pub(crate) fn local_id(id: &RemoteTaskId) -> Result<TaskId, RouteError> {
 
 fn foreign(reason: &str) -> RouteError {
     RouteError::Host(CallError::BadAnswer(reason.to_owned()))
-}
-
-/// An answer without a task: there is nothing to build it from later, so it is stored as a message.
-async fn said(
-    room: &AppState,
-    chat: &Chat,
-    answer_id: &MessageId,
-    text: &str,
-) -> Result<Response, RouteError> {
-    let message = StoredMessage {
-        id: answer_id.clone(),
-        at: room.clock.now(),
-        body: assistant(
-            answer_id,
-            vec![json!({"type": "text", "text": text, "state": "done"})],
-        ),
-    };
-    room.store
-        .sessions()
-        .add_message(&room.tenant, chat.place(), &message)
-        .await?;
-    let mut frames = Frames::default().start(answer_id, None);
-    frames.text(&format!("text-{answer_id}"), text);
-    let frames = axum::body::Bytes::from(frames.finish());
-    Ok(ui_stream(futures_util::stream::iter([frames])))
 }

@@ -24,28 +24,40 @@ pub(crate) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// The turn that a message of the chat began, among the tasks of the chat's context.
-    pub(crate) fn of(context: &ContextId, ui_id: &MessageId, tasks: &'a [Task]) -> Self {
-        Self::kept(context, ui_id, tasks, |_| false)
+    /// The turn that a message of the chat began, among the tasks of the chat's context: the message by its id, and how often it
+    /// was edited.
+    pub(crate) fn of(context: &ContextId, message: (&MessageId, u32), tasks: &'a [Task]) -> Self {
+        Self::kept(context, message, tasks, |_| false)
     }
 
     /// The same where the tasks of earlier attempts may be gone and only their answers are kept.
     pub(crate) fn kept(
         context: &ContextId,
-        ui_id: &MessageId,
+        message: (&MessageId, u32),
         tasks: &'a [Task],
         is_kept: impl Fn(&MessageId) -> bool,
     ) -> Self {
-        let mut turn = Self::at(MessageId::derived(&format!("chat/{context}/{ui_id}")), tasks);
+        let (first, mut more) = Self::attempts(context, message, tasks, is_kept);
+        more.pop().unwrap_or(first)
+    }
+
+    /// The first attempt at it, and those after that of which anything is known.
+    pub(crate) fn attempts(
+        context: &ContextId,
+        (ui_id, edits): (&MessageId, u32),
+        tasks: &'a [Task],
+        is_kept: impl Fn(&MessageId) -> bool,
+    ) -> (Self, Vec<Self>) {
+        let id = match edits {
+            0 => format!("chat/{context}/{ui_id}"),
+            edits => format!("edited/{edits}/{context}/{ui_id}"),
+        };
+        let first = Self::at(MessageId::derived(&id), tasks);
         let is_known = |turn: &Self| turn.task.is_some() || is_kept(&turn.answer_id());
-        for _ in 0..ATTEMPTS_MAX {
-            let next = Self::at(turn.next_attempt(), tasks);
-            if !is_known(&turn) || !is_known(&next) {
-                break;
-            }
-            turn = next;
-        }
-        turn
+        let next = |turn: &Self| is_known(turn).then(|| Self::at(turn.next_attempt(), tasks));
+        let more = std::iter::successors(next(&first), next).take_while(is_known);
+        let more = more.take(ATTEMPTS_MAX).collect();
+        (first, more)
     }
 
     /// What a request asks for: the newest attempt, or a new one in its place when that is wanted and it is over.
@@ -81,7 +93,8 @@ impl<'a> Turn<'a> {
         })
     }
 
-    fn at(message_id: MessageId, tasks: &'a [Task]) -> Self {
+    /// The turn of the message that has this id at the host.
+    pub(crate) fn at(message_id: MessageId, tasks: &'a [Task]) -> Self {
         let task = tasks.iter().find(|task| position(task, &message_id).is_some());
         Self { message_id, task }
     }
@@ -320,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_task_at_work_has_no_answer_and_a_finished_one_has_its_last_word() {
-        let turn = Turn::of(&context(), &ui("m1"), &[]);
+        let turn = Turn::of(&context(), (&ui("m1"), 0), &[]);
         let mut task = task(turn.message_id.clone());
         assert_eq!(answer(&task, &turn.message_id), None);
         status(&mut task, TaskState::Working, Some("on it"));
@@ -336,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_host_that_cannot_begin_says_why_and_that_it_keeps_trying() {
-        let turn = Turn::of(&context(), &ui("m1"), &[]);
+        let turn = Turn::of(&context(), (&ui("m1"), 0), &[]);
         let mut task = task(turn.message_id.clone());
         let stumble = domain::Stumble {
             attempt: 1,
@@ -384,8 +397,8 @@ mod tests {
 
     #[test]
     fn a_question_stays_the_answer_of_the_message_that_caused_it() {
-        let first = Turn::of(&context(), &ui("m1"), &[]).message_id;
-        let second = Turn::of(&context(), &ui("m2"), &[]).message_id;
+        let first = Turn::of(&context(), (&ui("m1"), 0), &[]).message_id;
+        let second = Turn::of(&context(), (&ui("m2"), 0), &[]).message_id;
         let mut task = task(first.clone());
         status(&mut task, TaskState::Working, Some("looking"));
         status(&mut task, TaskState::InputRequired, Some("Which Oslo?"));
@@ -403,11 +416,11 @@ mod tests {
 
     #[test]
     fn regenerating_a_finished_answer_is_a_new_message_and_repeating_that_is_not() {
-        let first = Turn::of(&context(), &ui("m1"), &[]);
+        let first = Turn::of(&context(), (&ui("m1"), 0), &[]);
         let mut tasks = vec![task(first.message_id.clone())];
         let again = Trigger::Regenerate(Some(first.answer_id()));
         let turn = |tasks: &[Task], trigger| {
-            Turn::of(&context(), &ui("m1"), tasks)
+            Turn::of(&context(), (&ui("m1"), 0), tasks)
                 .asked(trigger, tasks)
                 .message_id
         };

@@ -26,6 +26,8 @@ pub(crate) struct ChatRequest {
     pub(crate) message: UserMessage,
     /// Why the page asks.
     pub(crate) trigger: Trigger,
+    /// The message takes the place of the one that has its id, where that says something else.
+    pub(crate) edits: bool,
     /// The task whose card it is a reply to.
     pub(crate) task: Option<TaskId>,
     /// The agent that it is for, where its user names one; else the host finds out.
@@ -96,15 +98,17 @@ impl ChatRequest {
                 .pop()
                 .ok_or_else(|| invalid("messages holds no message"))?,
         };
+        let mut message = UserMessage::parse(message)?;
+        let edits = body.message_id.as_deref() == Some(message.id.as_str());
         let trigger = match body.trigger.as_deref() {
             None | Some("submit-message") => Trigger::Submit,
             Some("regenerate-message") => {
-                let answer = body.message_id.as_deref().map(MessageId::parse).transpose();
+                let answer = body.message_id.as_deref().filter(|_| !edits);
+                let answer = answer.map(MessageId::parse).transpose();
                 Trigger::Regenerate(answer.map_err(|error| invalid(&error.to_string()))?)
             }
             Some(_) => return Err(invalid("trigger must be submit-message or regenerate-message")),
         };
-        let mut message = UserMessage::parse(message)?;
         let agent = body.model.filter(|model| model != HOST);
         let agent = agent.as_deref().map(AgentType::parse).transpose();
         let agent = agent
@@ -118,6 +122,7 @@ impl ChatRequest {
             chat,
             message,
             trigger,
+            edits,
             task,
             agent,
             owner: body.owner,

@@ -23,7 +23,8 @@ use crate::state::AppState;
 /// A file that is opened by itself runs and loads nothing, whatever it holds.
 const ALONE: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
 
-/// Brings the bytes back of files that a message only names. The chat must have the message as it is.
+/// Brings the bytes back of files that a message only names. The chat must have the message as it is; one that is edited, with these
+/// files.
 ///
 /// # Errors
 /// 400 where they are not kept, 409 where the message is another one.
@@ -31,6 +32,7 @@ pub(crate) async fn bring_back(
     room: &AppState,
     (owner, chat): (&Owner, &ChatId),
     message: &mut UserMessage,
+    is_edited: bool,
 ) -> Result<(), RouteError> {
     if message.files != Files::Named {
         return Ok(());
@@ -49,7 +51,11 @@ pub(crate) async fn bring_back(
         .find_message(&room.tenant, place, id)
         .await?
         .ok_or_else(unknown)?;
-    if known.body != message.body {
+    let same = match is_edited {
+        true => files_of(&known.body).eq(files_of(&message.body)),
+        false => known.body == message.body,
+    };
+    if !same {
         return Err(RouteError::message_changed());
     }
     let is_kept = |part: &&mut Part| matches!(part.content, PartContent::Raw(_));
@@ -70,14 +76,16 @@ struct Kept<'m> {
     size: usize,
 }
 
+/// The parts of a message whose files are kept with it.
+fn files_of(message: &Value) -> impl Iterator<Item = &Value> {
+    let parts = message.get("parts").and_then(Value::as_array);
+    let parts = parts.into_iter().flatten();
+    parts.filter(|part| size_of(part).is_some())
+}
+
 /// The files that are kept with a message, in their order.
 fn kept(message: &Value) -> impl Iterator<Item = Kept<'_>> {
-    let parts = message
-        .get("parts")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    parts.filter_map(|part| {
+    files_of(message).filter_map(|part| {
         Some(Kept {
             size: size_of(part)?,
             media: part.get("mediaType")?.as_str()?,

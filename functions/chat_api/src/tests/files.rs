@@ -174,6 +174,23 @@ async fn a_message_that_names_its_files_is_the_same_and_another_one_is_refused()
     let message = world.first_message(&answered).await;
     assert_eq!(message.parts[1].content, PartContent::Raw(PNG.to_owned()));
 
+    // And which edits what stands beside them.
+    let mut edited = again.clone();
+    edited["trigger"] = json!("submit-message");
+    edited["messageId"] = json!("m1");
+    edited["messages"][0]["parts"][0]["text"] = json!("another text");
+    let answered = browser.post(&app, "/api/chat", &edited).await;
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    let message = world.first_message(&answered).await;
+    assert_eq!(
+        message.parts[0].content,
+        PartContent::Text("another text".to_owned())
+    );
+    assert_eq!(message.parts[1].content, PartContent::Raw(PNG.to_owned()));
+    edited["messages"][0]["parts"][1]["providerMetadata"]["switchyard"]["size"] = json!(9);
+    let refused = browser.post(&app, "/api/chat", &edited).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT, "{}", refused.text);
+
     let mut elsewhere = again.clone();
     elsewhere["id"] = json!("c2");
     let refused = browser.post(&app, "/api/chat", &elsewhere).await;

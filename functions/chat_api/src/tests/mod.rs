@@ -6,6 +6,7 @@ mod chats;
 mod chatting;
 mod connections;
 mod drafts;
+mod edits;
 mod feedback;
 mod files;
 mod guests;

@@ -6,13 +6,14 @@ use std::future::Future;
 use a2a::{A2aError, SendCall};
 use consent::{GrantNeed, Obstacle};
 use domain::{Generation, Job, Protection, RemoteTaskId, SecretString, Task, TaskId, Timestamp, Transport};
-use outbound::{Bridge, CallError, MqttFault, Outbound, RemoteTask, SendResponse};
+use outbound::{Bridge, CallError, MqttFault, Outbound, RemoteTask, SendResponse, Sent};
 
 use crate::deps::OnTask;
 
 /// Sends a message to the job's agent.
 pub(crate) async fn send(on: OnTask<'_>, job: &Job, call: &SendCall) -> Result<SendResponse, Obstacle> {
-    let (outbound, to) = (&way(on, job)?, &job.endpoint);
+    let outbound = &way(on, job)?.patient(on.deps.patience.answer);
+    let to = &job.endpoint;
     let send = |token| async move { outbound.send(to, call, Some(&token)).await };
     with_token(on, job, send).await
 }
@@ -31,12 +32,11 @@ async fn task_of(on: OnTask<'_>, job: &Job, id: &RemoteTaskId) -> Result<RemoteT
     with_token(on, job, look).await
 }
 
-/// The agent's task for the job's message, where it has one: the message may have left before, sent by a process that
-/// did not live to write the acknowledgement down. Only A2A 1.0 has a way to ask; an agent that does not serve it is
-/// taken to have none.
-pub(crate) async fn task_of_message(on: OnTask<'_>, job: &Job) -> Result<Option<RemoteTask>, Obstacle> {
+/// What the agent says of the job's message, which may have left before: sent by a process that did not live to write the
+/// acknowledgement down, or without an answer in time. Only A2A 1.0 has a way to ask.
+pub(crate) async fn sent(on: OnTask<'_>, job: &Job) -> Result<Sent, Obstacle> {
     if job.endpoint.generation != Generation::V1_0 {
-        return Ok(None);
+        return Ok(Sent::Untold);
     }
     if let Some(chosen) = &job.chosen_task_id {
         return chosen_task(on, job, chosen).await;
@@ -46,21 +46,24 @@ pub(crate) async fn task_of_message(on: OnTask<'_>, job: &Job) -> Result<Option<
     let find = |token| async move { outbound.task_of_message(to, sent, Some(&token)).await };
     match with_token(on, job, find).await {
         Err(Obstacle::Call(CallError::Refused(_) | CallError::BadAnswer(_) | CallError::TooLarge(_))) => {
-            Ok(None)
+            Ok(Sent::Untold)
         }
-        Err(Obstacle::Call(CallError::Status(status))) if (400..500).contains(&status) => Ok(None),
+        Err(Obstacle::Call(CallError::Status(status))) if (400..500).contains(&status) => Ok(Sent::Untold),
         found => found,
     }
 }
 
-/// The agent's task of the id that was chosen for it. Who never heard of it, or tells nobody about tasks, gets the message.
-async fn chosen_task(on: OnTask<'_>, job: &Job, chosen: &TaskId) -> Result<Option<RemoteTask>, Obstacle> {
+/// The agent's task of the id that was chosen for it. Who never heard of it, or tells nobody about tasks, knows the message again by
+/// that id.
+async fn chosen_task(on: OnTask<'_>, job: &Job, chosen: &TaskId) -> Result<Sent, Obstacle> {
     let Ok(id) = RemoteTaskId::parse(&chosen.to_string()) else {
-        return Ok(None);
+        return Ok(Sent::Nothing);
     };
     match task_of(on, job, &id).await {
-        Ok(task) => Ok(Some(task)),
-        Err(Obstacle::Call(CallError::Refused(_) | CallError::Mqtt(MqttFault::NotTaken))) => Ok(None),
+        Ok(task) => Ok(Sent::Task(Box::new(task))),
+        Err(Obstacle::Call(CallError::Refused(_) | CallError::Mqtt(MqttFault::NotTaken))) => {
+            Ok(Sent::Nothing)
+        }
         Err(obstacle) => Err(obstacle),
     }
 }

@@ -10,14 +10,14 @@ use agent::ExecuteError;
 use consent::Obstacle;
 use domain::{Generation, Job, RemoteTaskId, Transport};
 use futures_util::future::join_all;
-use outbound::CallError;
+use outbound::{CallError, Sent};
 use store::{StoreError, TaskKey};
 
 use crate::delegation::calls;
 use crate::deps::OnTask;
 
 /// For so long after its task was over a job's message may still be on its way: longer than a call takes.
-const ON_ITS_WAY: Duration = Duration::from_secs(30);
+const ON_ITS_WAY: Duration = Duration::from_secs(100);
 
 /// Calls every job that still runs off at its agent.
 ///
@@ -52,15 +52,15 @@ async fn cancel_job(on: OnTask<'_>, job: &Job) -> bool {
             return false;
         }
     }
-    match calls::task_of_message(on, job).await {
-        Ok(Some(sent)) => {
+    match calls::sent(on, job).await {
+        Ok(Sent::Task(sent)) => {
             let id = sent.id.clone();
             let mut job = job.clone();
             // Of a pool it is the member that has the task.
             job.note(sent.into_notification(), on.now);
             cancel_one(on, &job, &id).await
         }
-        Ok(None) => {
+        Ok(Sent::Nothing | Sent::Untold) => {
             // A call that was under way when the task ended may reach the agent after this look.
             let young = on.now < job.updated_at.max(on.task.status.at).after(ON_ITS_WAY);
             !((young || is_pool(job)) && job.endpoint.generation == Generation::V1_0)

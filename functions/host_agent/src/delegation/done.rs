@@ -1,7 +1,7 @@
 //! The result of a call.
 
 use consent::Obstacle;
-use domain::{Job, Notification};
+use domain::{Job, MessageId, Notification};
 use outbound::CallError;
 
 /// What a call did to its job.
@@ -10,6 +10,8 @@ pub(crate) struct Done {
     pub(crate) job: Job,
     /// What the agent said, kept in case the job cannot be recorded at once.
     pub(crate) heard: Option<Notification>,
+    /// The user's message that the agent got, or perhaps.
+    pub(crate) took: Option<MessageId>,
     /// The call is worth another try of the whole execution.
     pub(crate) again: Option<String>,
     /// The user must consent to these scopes before the agent can be called.
@@ -23,6 +25,7 @@ impl Done {
         Self {
             job,
             heard: None,
+            took: None,
             again: None,
             needs: None,
             trouble: None,

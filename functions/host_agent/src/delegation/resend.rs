@@ -2,12 +2,14 @@
 //! asked first.
 
 use domain::{EventKind, Job, JobState, RemoteTaskId};
+use outbound::Sent;
 
 use crate::delegation::calls;
 use crate::delegation::done::Done;
 use crate::delegation::look::look_at_all;
 use crate::delegation::send::{send, undelivered};
 use crate::deps::OnTask;
+use crate::rules::patience::NO_MORE;
 use crate::rules::wording;
 
 /// Everything that waits for its time is done now: linked jobs are looked at, prepared ones sent. Gives what is to
@@ -22,6 +24,7 @@ pub(crate) async fn ask_again(on: OnTask<'_>) -> Vec<EventKind> {
         .filter(|job| matches!(job.state, JobState::Prepared));
     jobs.extend(prepared.cloned().map(|job| Job {
         attempts: 0,
+        delivered: false,
         updated_at: now,
         ..job
     }));
@@ -44,12 +47,18 @@ pub(crate) async fn ask_again(on: OnTask<'_>) -> Vec<EventKind> {
     kinds
 }
 
-/// Sends a message that may have been sent before, by a process that did not live to write the acknowledgement
-/// down. An agent that tells its tasks is asked first, in case it does not know a message again.
+/// Sends a message that may have been sent before: by a process that did not live to write the acknowledgement down, or without
+/// an answer in time. The agent is asked first, in case it does not know a message again; one that has it for certain or perhaps,
+/// and does not say, gets it no second time.
 pub(crate) async fn resend(on: OnTask<'_>, mut job: Job) -> Done {
-    match calls::task_of_message(on, &job).await {
-        Ok(None) => send(on, job).await,
-        Ok(Some(sent)) => {
+    match calls::sent(on, &job).await {
+        // It may be at work on it, and can be told by nobody: it would do everything once more.
+        Ok(Sent::Untold) if job.delivered => {
+            (job.attempts, job.updated_at) = (NO_MORE, on.now);
+            Done::of(job)
+        }
+        Ok(Sent::Untold | Sent::Nothing) => send(on, job).await,
+        Ok(Sent::Task(sent)) => {
             job.attempts = 0;
             let news = sent.into_notification();
             job.note(news.clone(), on.now);

@@ -69,6 +69,7 @@ pub(crate) fn undelivered(on: OnTask<'_>, mut job: Job, error: &CallError) -> Do
         error = %error, "delegation failed"
     );
     job.updated_at = on.now;
+    job.delivered |= error.may_have_arrived();
     if job.attempts == 1 {
         job.failing_since = Some(on.now);
     }
@@ -89,9 +90,10 @@ pub(crate) fn undelivered(on: OnTask<'_>, mut job: Job, error: &CallError) -> Do
 
 /// Hands the user's answer on to the agent that asked.
 pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Done {
-    let Some(remote_task_id) = job.remote_task_id().cloned() else {
+    let Some(remote_task_id) = job.remote_task_id() else {
         return Done::of(job);
     };
+    let remote_task_id = remote_task_id.as_str().to_owned();
     let token = webhook_token::open(on, &job);
     let id = MessageId::derived(&format!("{}/{}/{}", on.task.id, job.number, said.message_id));
     let mut call = call_of(on, &job, token);
@@ -100,31 +102,24 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
         context_id: job.chosen_task_id.and(call.message.context_id),
         ..Message::user(id, said.parts.clone())
     };
-    call.task_id = Some(remote_task_id.as_str().to_owned());
+    call.task_id = Some(remote_task_id);
     match deliver(on, &job, &call, None).await {
         Ok(Delivered { answer, words_alone }) => {
             job.words_alone |= words_alone;
-            let news = answer.into_notification();
-            let asks_again = news
+            let heard = answer.into_notification();
+            let asks_again = heard
                 .update
                 .as_ref()
                 .is_some_and(|update| update.state.is_interrupted());
-            if job.note(news, on.now) == Noted::Nothing && !asks_again {
+            if job.note(heard.clone(), on.now) == Noted::Nothing && !asks_again {
                 // It took the answer and says nothing new yet.
-                let remote = RemoteUpdate {
-                    state: TaskState::Working,
-                    text: None,
-                    at: None,
-                    consent: None,
-                };
-                job.state = JobState::Linked {
-                    remote_task_id,
-                    remote,
-                };
+                return taken(on, job, said);
             }
-            job.updated_at = on.now;
-            job.attempts = 0;
-            Done::of(job)
+            (job.attempts, job.updated_at) = (0, on.now);
+            Done {
+                took: Some(said.message_id.clone()),
+                ..Done::heard(job, heard)
+            }
         }
         Err(obstacle) => {
             // An agent that is through takes no answer, and its result may still be on the way: that counts.
@@ -137,6 +132,9 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
                 return Done::of(job);
             }
             Done::hindered(job, obstacle, |mut job, error| {
+                if error.may_have_arrived() {
+                    return taken(on, job, said);
+                }
                 let (state, reason) = failure(&error);
                 if error.is_retryable() {
                     let reason = format!("Your answer did not reach {}: {reason}", job.agent_name);
@@ -146,6 +144,23 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
                 Done::of(job)
             })
         }
+    }
+}
+
+/// The user's answer is with the agent, or perhaps: it is looked at for what it makes of that, and asks again where it has not got it.
+pub(crate) fn taken(on: OnTask<'_>, mut job: Job, said: &Message) -> Done {
+    if let JobState::Linked { remote, .. } = &mut job.state {
+        *remote = RemoteUpdate {
+            state: TaskState::Working,
+            text: None,
+            at: None,
+            consent: None,
+        };
+    }
+    (job.attempts, job.updated_at) = (0, on.now);
+    Done {
+        took: Some(said.message_id.clone()),
+        ..Done::of(job)
     }
 }
 

@@ -21,6 +21,13 @@ pub(crate) enum Act {
     Fetch,
 }
 
+impl Act {
+    /// Whether it hands a message to an agent, which may take its time to answer.
+    pub(crate) fn delivers(&self) -> bool {
+        matches!(self, Self::Send | Self::Resend | Self::Forward(_))
+    }
+}
+
 /// What is done about a task in one pass.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Plan {
@@ -56,8 +63,8 @@ impl Plan {
             };
             let mut job = job.clone();
             if asked_again && matches!(job.state, JobState::Prepared) {
-                // With all the patience there is.
-                (job.attempts, job.updated_at) = (0, now);
+                // With all the patience there is; its user wants it sent, whatever became of it before.
+                (job.attempts, job.delivered, job.updated_at) = (0, false, now);
             }
             acts.extend(act.map(|act| (job, act)));
         }

@@ -10,6 +10,8 @@ use domain::{Job, JobState, Task, TaskState, Timestamp, Transport};
 pub struct Patience {
     /// Waits before a send is tried again; after the last one the task is `unknown`, and is tried again by hand.
     pub retries: Vec<Duration>,
+    /// How long an agent may take to answer a message, with all that its delivery takes; some answer only when they are done.
+    pub answer: Duration,
     /// After this long without news the agent is asked: its user learns soon that it is gone.
     pub first_look: Duration,
     /// Half of how long after that it is asked again; then after twice as long, and so on.
@@ -28,6 +30,7 @@ impl Default for Patience {
         let seconds = Duration::from_secs;
         Self {
             retries: RetrySchedule::default().waits().to_vec(),
+            answer: seconds(90),
             first_look: seconds(4),
             next_looks: seconds(15),
             limit: seconds(30 * 60),
@@ -35,6 +38,9 @@ impl Default for Patience {
         }
     }
 }
+
+/// The attempts of a job whose message is not sent again by itself.
+pub(crate) const NO_MORE: u32 = u32::MAX;
 
 /// True where nothing more is to come of a job.
 pub(crate) fn is_over(job: &Job) -> bool {

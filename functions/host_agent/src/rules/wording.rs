@@ -180,6 +180,9 @@ fn no_answer_yet(patience: &Patience, job: &Job, trouble: Option<&str>) -> Optio
     match (patience.is_used_up(job), trouble) {
         (true, None) => None,
         (true, Some(trouble)) => Some(format!("{name} {trouble}.")),
+        (false, None) if job.delivered => Some(format!(
+            "No answer from {name} yet; I ask whether it has your message."
+        )),
         (false, None) => Some(format!(
             "No answer from {name} yet, trying again ({next} of {all})."
         )),

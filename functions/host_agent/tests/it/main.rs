@@ -23,6 +23,7 @@ mod reminders;
 mod robust;
 mod scripted;
 mod sentences;
+mod slow;
 mod turns;
 mod waiting;
 mod world;

@@ -34,6 +34,8 @@ pub(crate) enum Reply {
     /// The result, after this many milliseconds.
     Slow(u64, Value),
     Error(i64, &'static str),
+    /// The same, after this many milliseconds.
+    SlowError(u64, i64, &'static str),
     Status(u16),
     /// A status with a challenge in `WWW-Authenticate`.
     Challenge(u16, &'static str),
@@ -114,12 +116,19 @@ impl Respond for Peer {
                     .set_body_json(answer)
                     .set_delay(Duration::from_millis(millis));
             }
-            Reply::Error(code, message) => {
-                json!({"jsonrpc": "2.0", "id": body["id"], "error": {"code": code, "message": message}})
+            Reply::Error(code, message) => failure(&body, code, message),
+            Reply::SlowError(millis, code, message) => {
+                return ResponseTemplate::new(200)
+                    .set_body_json(failure(&body, code, message))
+                    .set_delay(Duration::from_millis(millis));
             }
         };
         ResponseTemplate::new(200).set_body_json(answer)
     }
+}
+
+fn failure(body: &Value, code: i64, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": body["id"], "error": {"code": code, "message": message}})
 }
 
 /// A task as an agent answers it in A2A 1.0.

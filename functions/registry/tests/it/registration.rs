@@ -1,7 +1,7 @@
 //! Admitting, refusing, finding, checking and removing cards; declaring types.
 
 use http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use crate::fixture::{By, Registry, card};
@@ -235,6 +235,80 @@ async fn a_type_is_declared_once() {
         registry.get("/types", &tenant).await.body,
         json!({"types": {"weather": "global"}})
     );
+}
+
+#[tokio::test]
+async fn a_type_that_no_agent_has_can_be_removed_and_no_other() {
+    let registry = Registry::start().await;
+    let admin = registry.admin();
+    let remove = async |token: &str, name: &str| {
+        registry
+            .call("DELETE", &format!("/types/{name}"), token, Value::Null)
+            .await
+    };
+    registry.declare("weather", "global").await;
+    registry.declare("press", "tenant").await;
+    let own = registry
+        .admit(
+            "/p.json",
+            &card("Press", &["type:press", "tenant_id:acme"]),
+            Some("acme"),
+        )
+        .await;
+    let off = registry
+        .admit("/w.json", &card("Weather", &["type:weather"]), None)
+        .await;
+    registry
+        .call("POST", &format!("/agents/{off}/disable"), &admin, Value::Null)
+        .await;
+    // A tenant's own agent counts, and one that is switched off.
+    for name in ["weather", "press"] {
+        let refused = remove(&admin, name).await;
+        assert_eq!(refused.status, StatusCode::CONFLICT);
+        assert_eq!(refused.body["error"], "type_in_use");
+    }
+    for tenant in [By::Acme, By::Globex] {
+        let token = registry.token(tenant, &["registry:read", "registry:write", "registry:admin"]);
+        assert_eq!(remove(&token, "weather").await.status, StatusCode::FORBIDDEN);
+    }
+    for (id, asked) in [(off, ""), (own, "?tenant=acme")] {
+        let gone = registry
+            .call("DELETE", &format!("/agents/{id}{asked}"), &admin, Value::Null)
+            .await;
+        assert_eq!(gone.status, StatusCode::NO_CONTENT);
+    }
+    for name in ["weather", "press"] {
+        assert_eq!(remove(&admin, name).await.status, StatusCode::NO_CONTENT);
+        assert_eq!(remove(&admin, name).await.status, StatusCode::NOT_FOUND);
+    }
+    assert_eq!(remove(&admin, "Weather").await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(registry.get("/types", &admin).await.body, json!({"types": {}}));
+    // Nothing is left of what it was: it may be another now.
+    registry.declare("weather", "tenant").await;
+}
+
+#[tokio::test]
+async fn a_full_registry_says_that_types_are_too_many_and_has_room_once_one_is_removed() {
+    let registry = Registry::start().await;
+    let admin = registry.admin();
+    for number in 0..500 {
+        registry.declare(&format!("kind-{number}"), "global").await;
+    }
+    let url = registry.serve("/n.json", &card("New", &["type:new"])).await;
+    let new = json!({"cardUrl": url, "scope": "global"});
+    let full = registry.call("POST", "/agents", &admin, new.clone()).await;
+    assert_eq!(
+        (full.status, &full.body["error"]),
+        (StatusCode::CONFLICT, &json!("registry_full"))
+    );
+    let said = full.body["message"].as_str().unwrap();
+    assert!(said.contains("500 types") && said.contains("remove"), "{said}");
+    let gone = registry
+        .call("DELETE", "/types/kind-7", &admin, Value::Null)
+        .await;
+    assert_eq!(gone.status, StatusCode::NO_CONTENT);
+    let taken = registry.call("POST", "/agents", &admin, new).await;
+    assert_eq!(taken.status, StatusCode::CREATED, "{}", taken.body);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use crate::fixture::{By, Registry};
 
-const ROUTES: [(&str, &str, &str); 7] = [
+const ROUTES: [(&str, &str, &str); 8] = [
     ("GET", "/agents", "registry:read"),
     ("POST", "/agents", "registry:write"),
     (
@@ -26,6 +26,7 @@ const ROUTES: [(&str, &str, &str); 7] = [
     ),
     ("GET", "/types", "registry:read"),
     ("PUT", "/types/weather", "registry:admin"),
+    ("DELETE", "/types/weather", "registry:admin"),
 ];
 
 #[tokio::test]

@@ -113,7 +113,11 @@ impl Endpoints {
         key.map_or_else(|| self.dynamodb.clone(), |key| key.within(&self.dynamodb))
     }
 
+    /// Writes the list, and makes the folder for it where that is missing.
     pub(crate) fn write(&self, path: &Path) -> Result<(), StartError> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            folder::make(folder)?;
+        }
         let text = serde_json::to_string_pretty(self).map_err(StartError::part("list of endpoints"))?;
         folder::write(path, &format!("{text}\n"))
     }

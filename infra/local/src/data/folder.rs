@@ -19,11 +19,7 @@ impl Folder {
     /// # Errors
     /// Where another system has it, or it cannot be made.
     pub fn open(path: &Path) -> Result<Self, StartError> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(path)
-            .map_err(StartError::at(path))?;
+        make(path)?;
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -46,6 +42,16 @@ impl Folder {
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
+}
+
+/// Makes a folder that only its owner reads, and those above it, where they are missing.
+///
+/// # Errors
+/// Where it cannot be made.
+pub(crate) fn make(path: &Path) -> Result<(), StartError> {
+    let mut maker = DirBuilder::new();
+    let made = maker.recursive(true).mode(0o700).create(path);
+    made.map_err(StartError::at(path))
 }
 
 /// Reads a text file; `None` where there is none.

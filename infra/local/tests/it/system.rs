@@ -98,7 +98,8 @@ async fn every_part_answers_once_it_has_started() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_of_endpoints_has_its_form_and_is_its_owners_alone() {
     let place = tempfile::tempdir().unwrap();
-    let also = place.path().join("also.json");
+    // In a folder that is not there yet.
+    let also = place.path().join("some/where/also.json");
     let options = Options {
         endpoints: Some(also.clone()),
         ..kept(&place.path().join("data"), 0)

@@ -11,7 +11,7 @@ use crate::{ExecuteError, Outcome, Run};
 
 /// How long a call that cannot be taken back is waited for once the execution must stop; a little more than a call
 /// may take.
-const GRACE: Duration = Duration::from_secs(25);
+const GRACE: Duration = Duration::from_secs(95);
 /// The same, where the process is about to end.
 const LAST_GRACE: Duration = Duration::from_millis(1_500);
 

@@ -53,6 +53,9 @@ pub struct JobChange {
     /// True where its agent got the words alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words_alone: Option<bool>,
+    /// True where its message may have reached its agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<bool>,
     /// True once its agent has asked for a sign-in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wants_sign_in: Option<bool>,
@@ -84,6 +87,7 @@ impl JobChange {
             failing_since: changed(&before.failing_since, &after.failing_since).flatten(),
             unkept: changed(&before.unkept, &after.unkept),
             words_alone: changed(&before.words_alone, &after.words_alone),
+            delivered: changed(&before.delivered, &after.delivered),
             wants_sign_in: changed(&before.wants_sign_in, &after.wants_sign_in),
         };
         let mut applied = before.clone();
@@ -112,6 +116,7 @@ impl Job {
         self.fetches = change.fetches.unwrap_or(self.fetches);
         self.fetched = change.fetched.unwrap_or(self.fetched);
         self.words_alone = change.words_alone.unwrap_or(self.words_alone);
+        self.delivered = change.delivered.unwrap_or(self.delivered);
         self.wants_sign_in = change.wants_sign_in.unwrap_or(self.wants_sign_in);
         if let Some(keys) = change.sender_keys {
             self.sender_keys = keys;

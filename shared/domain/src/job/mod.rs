@@ -105,6 +105,10 @@ pub struct Job {
     /// True where its agent would not take what the user attached, and got the words alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub words_alone: bool,
+    /// True where its message may have reached its agent, which gave no answer. It is sent again only where the agent says that it
+    /// has not got it, or the user says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delivered: bool,
     /// True where it works on results of other jobs and its agent takes them as JSON; otherwise it gets them as text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takes_data: bool,
@@ -180,6 +184,7 @@ impl Job {
             updated_at: now,
             attempts: 0,
             words_alone: false,
+            delivered: false,
             takes_data: false,
             data: None,
             chosen_task_id: None,

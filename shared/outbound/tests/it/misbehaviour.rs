@@ -107,6 +107,21 @@ async fn connections_that_break_are_unreachable() {
     for url in [cut, rude, gibberish, nobody] {
         let told = get(&out, &url).await;
         assert!(matches!(told, CallError::Unreachable { .. }), "{told:?}");
-        assert!(told.is_retryable());
+        assert!(told.is_retryable() && !told.may_have_arrived());
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_after_a_while_was_in_use() {
+    let out = with(|_| {});
+    let works = peer(|stream| async move {
+        tokio::time::sleep(Duration::from_millis(2_300)).await;
+        drop(stream);
+    })
+    .await;
+    let told = get(&out, &works).await;
+    assert!(
+        matches!(told, CallError::Timeout) && told.may_have_arrived(),
+        "{told:?}"
+    );
 }

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{ChatId, MessageId, Tenant};
+use serde_json::Value;
 
 use super::chats::{FIRST, chat_key};
 use super::messages::{message_item, message_key};
 use super::{Added, Sessions, StoredMessage};
 use crate::StoreError;
-use crate::change::{Change, number};
+use crate::change::{Change, number, text};
 use crate::codec::{DOCUMENT_LIMIT, Item, Key, VERSION, document, encode, inconsistent, keyed};
 use crate::transact::{Transacted, Writes};
 
@@ -52,12 +53,7 @@ impl Sessions<'_> {
         let item = encode(&message_item(tenant, chat, message, order)?)?;
         let absent = Change::new().when("attribute_not_exists(#pk)");
         writes.put(self.table(), item, absent)?;
-        for (file, bytes) in files.iter().enumerate() {
-            for (piece, bytes) in bytes.chunks(DOCUMENT_LIMIT).enumerate() {
-                let key = piece_key(tenant, chat, &message.id, (file, piece));
-                writes.put(self.table(), piece_item(&key, bytes), Change::new())?;
-            }
-        }
+        self.write_files(&mut writes, tenant, (chat, &message.id), files)?;
         match self.store.transact(writes).await? {
             Transacted::Done => Ok(Added::New),
             Transacted::Refused(refused) => match refused.into_iter().next() {
@@ -65,6 +61,49 @@ impl Sessions<'_> {
                 _ => Ok(Added::NoChat),
             },
         }
+    }
+
+    /// Puts another message in the place of one, with its files, all of it or nothing: it has the same id and the same place, and
+    /// one edit more. False where the one was changed since it was read, or the chat is being deleted.
+    ///
+    /// # Errors
+    /// As [`Sessions::add_with_files`].
+    pub async fn edit_message(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        (known, body): (&StoredMessage, &Value),
+        files: &[Vec<u8>],
+    ) -> Result<bool, StoreError> {
+        let mut writes = Writes::default();
+        let here = Change::new().when("attribute_exists(#pk) AND attribute_not_exists(#deleted_at)");
+        writes.check(self.table(), &chat_key(tenant, chat), here)?;
+        let seen = match known.edits {
+            0 => Change::new().when("attribute_exists(#pk) AND attribute_not_exists(#edits)"),
+            edits => Change::new().when("#edits = :seen").value("seen", number(edits)),
+        };
+        let edited = seen
+            .set("body", text(document("the message", body)?))
+            .set("edits", number(known.edits.saturating_add(1)));
+        writes.update(self.table(), &message_key(tenant, chat, &known.id), edited)?;
+        self.write_files(&mut writes, tenant, (chat, &known.id), files)?;
+        Ok(matches!(self.store.transact(writes).await?, Transacted::Done))
+    }
+
+    fn write_files(
+        &self,
+        writes: &mut Writes,
+        tenant: &Tenant,
+        (chat, message): (&ChatId, &MessageId),
+        files: &[Vec<u8>],
+    ) -> Result<(), StoreError> {
+        for (file, bytes) in files.iter().enumerate() {
+            for (piece, bytes) in bytes.chunks(DOCUMENT_LIMIT).enumerate() {
+                let key = piece_key(tenant, chat, message, (file, piece));
+                writes.put(self.table(), piece_item(&key, bytes), Change::new())?;
+            }
+        }
+        Ok(())
     }
 
     /// The bytes of a message's file, of which there are so many; `None` where they are not all there.

@@ -21,6 +21,8 @@ pub struct StoredMessage {
     pub at: Timestamp,
     /// The AI SDK's UI message.
     pub body: Value,
+    /// How often its user has put another in its place.
+    pub edits: u32,
 }
 
 /// A chat as it is kept.
@@ -55,6 +57,13 @@ pub(super) struct MessageItem {
     at: Timestamp,
     order: u64,
     body: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    edits: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What the sort keys of a chat's messages begin with, and those of the answers that are kept.
@@ -82,11 +91,12 @@ pub(super) fn message_item(
         at: message.at,
         order,
         body: document("the message", &message.body)?,
+        edits: message.edits,
     })
 }
 
 /// Where an answer is kept. Releases that knew no stored answers list messages alone.
-fn answer_key(tenant: &Tenant, chat: &ChatId, answer: &MessageId) -> Key {
+pub(super) fn answer_key(tenant: &Tenant, chat: &ChatId, answer: &MessageId) -> Key {
     (chat_key(tenant, chat).0, format!("{ANSWER}{answer}"))
 }
 
@@ -198,6 +208,7 @@ impl Sessions<'_> {
             at: answer.at,
             order: 0,
             body: document("the answer", &answer.body)?,
+            edits: 0,
         };
         // Of a finished task nothing changes, so that whoever comes first is right.
         let absent = Change::new().when("attribute_not_exists(#pk)");
@@ -260,6 +271,7 @@ impl Sessions<'_> {
             id: item.id,
             at: item.at,
             body: parse(self.table(), &(item.pk, item.sk), &item.body)?,
+            edits: item.edits,
         })
     }
 }

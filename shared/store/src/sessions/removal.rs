@@ -1,10 +1,10 @@
 //! A chat's new name, and its end: what was said in it goes, a tombstone stays, so that its id means nothing else ever again.
 
-use domain::{ChatId, Owner, Tenant, Timestamp};
+use domain::{ChatId, MessageId, Owner, Tenant, Timestamp};
 
 use super::Sessions;
 use super::chats::{ChatItem, TITLE_LIMIT, chat_key, owner_partition};
-use super::messages::ANSWER;
+use super::messages::{ANSWER, answer_key, message_key};
 use crate::change::{Change, text};
 use crate::codec::{Key, decode, fits, key_of};
 use crate::dynamo::{Query, Written};
@@ -102,6 +102,26 @@ impl Sessions<'_> {
         let items = self.store.query_all(said).await?;
         let keys = items.iter().map(|item| key_of(self.table(), item));
         let keys: Vec<Key> = keys.collect::<Result<_, _>>()?;
+        self.remove_items(&keys).await
+    }
+
+    /// Removes messages of a chat, and answers that are kept in it: what came behind one that was edited.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn remove_messages(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        (messages, answers): (&[MessageId], &[MessageId]),
+    ) -> Result<(), StoreError> {
+        let messages = messages.iter().map(|id| message_key(tenant, chat, id));
+        let answers = answers.iter().map(|id| answer_key(tenant, chat, id));
+        self.remove_items(&messages.chain(answers).collect::<Vec<_>>())
+            .await
+    }
+
+    async fn remove_items(&self, keys: &[Key]) -> Result<(), StoreError> {
         for some in keys.chunks(TOGETHER) {
             let mut writes = Writes::default();
             // The chat itself lies between the two.

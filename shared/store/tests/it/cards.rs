@@ -39,7 +39,7 @@ async fn a_type_is_declared_once() {
     let (store, _database) = store_testing::start().await;
     let cards = store.registry();
     let weather = AgentType::parse("weather").unwrap();
-    assert_eq!(cards.type_scope(&weather).await.unwrap(), None);
+    assert_eq!(cards.types().await.unwrap(), []);
     assert_eq!(
         cards.declare_type(&weather, TypeScope::Global).await.unwrap(),
         Declared::New

@@ -238,6 +238,7 @@ async fn files_cost_their_bytes_in_the_chat_and_with_each_write_of_the_hosts_tas
         id: message_id("m"),
         at: now(),
         body: json!({}),
+        edits: 0,
     };
     let files = [noise(700_000).into_bytes()];
     let (_, kept) = units(Box::pin(async {

@@ -471,6 +471,7 @@ fn chat_message() -> StoredMessage {
         id: message_id("ui-1"),
         at: later(1),
         body: json!({"id": "ui-1", "role": "user", "parts": [{"type": "text", "text": "Oslo?"}]}),
+        edits: 0,
     }
 }
 
@@ -480,6 +481,7 @@ fn chat_answer() -> StoredMessage {
         id: message_id("answer-1"),
         at: later(2),
         body: json!({"id": "answer-1", "role": "assistant", "parts": [{"type": "text", "text": "Rain."}]}),
+        edits: 0,
     }
 }
 
@@ -848,10 +850,9 @@ async fn reads_all(store: &Store, release: u32) {
         [registered()]
     );
     let weather = AgentType::parse("weather").unwrap();
-    assert_eq!(
-        registry.type_scope(&weather).await.unwrap(),
-        Some(TypeScope::Global)
-    );
+    let declared = registry.types().await.unwrap();
+    let declared = declared.iter().find(|known| known.name == weather);
+    assert_eq!(declared.map(|known| known.scope), Some(TypeScope::Global));
     let found = store.orders().find_order(&tenant("acme"), "A-1").await.unwrap();
     assert_eq!(found, Some(order()));
 }

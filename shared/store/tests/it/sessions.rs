@@ -23,6 +23,7 @@ fn said(id: &str, at: u64, body: Value) -> StoredMessage {
         id: message_id(id),
         at: later(at),
         body,
+        edits: 0,
     }
 }
 
@@ -599,6 +600,7 @@ async fn an_answer_is_kept_once_beside_the_messages_and_another_word_for_it_chan
         id: message_id("a1"),
         at: now(),
         body: json!({"text": text}),
+        edits: 0,
     };
     for text in ["first", "second"] {
         let (kept, calls) = counted(sessions.keep_answer(&acme, &c, &answer(text))).await;

@@ -20,15 +20,17 @@
 
 mod free;
 mod ids;
+mod one_of;
 mod said;
+mod spoken;
 mod takes;
 mod vocabulary;
 
 use std::collections::HashSet;
 
-use domain::{Timestamp, to_read};
+use domain::{Timestamp, UserContext, to_read};
 use serde_json::{Map, Value};
-use words::{When, days, text};
+use words::{Named, When, days, text};
 
 use said::Said;
 use takes::{Choice, Field, Slot};
@@ -49,6 +51,8 @@ pub struct Asked<'a> {
     pub answers: Option<&'a str>,
     /// The time now.
     pub now: Timestamp,
+    /// Whose words they are.
+    pub user: &'a UserContext,
 }
 
 /// What was said, as data.
@@ -60,13 +64,20 @@ pub struct Extraction {
     pub missing: Vec<String>,
     /// Values that no field holds, and clauses that nobody does, as they were said.
     pub unsure: Vec<String>,
-    /// The words that nothing took, in small letters.
+    /// What nothing took, in small letters; beside places and days the phrases as they are written.
     pub unread: Vec<String>,
+    /// The places as they are named, with how surely each is one.
+    pub places: Vec<Named>,
+    /// A field of which it is not clear what is meant, and what to ask.
+    pub unclear: Option<(String, String)>,
 }
 
 /// Reads what is said as the data that is taken.
 #[must_use]
 pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
+    if takes.is_spoken() {
+        return spoken::read(to_read(said), takes, asked);
+    }
     let mut said = Said::of(to_read(said));
     let mut data = asked.known.clone();
     let mut unsure = Vec::new();
@@ -85,7 +96,7 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
                 unsure.extend(free::take_handed_on(&mut said));
                 free::take(&mut said, takes, is_answer).map(Value::from)
             }
-            (Slot::Data, None) => None,
+            _ => None,
         };
         data.extend(read.map(|value| (field.name.clone(), value)));
     }
@@ -97,6 +108,7 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
         unread: said.open().map(|at| said.lower(at).to_owned()).collect(),
         data,
         unsure,
+        ..Extraction::default()
     }
 }
 

@@ -14,6 +14,8 @@
 //! - What is missing is asked for by the field's own description, and nobody but the agent's runtime does that.
 //! - A value that no field holds, and a clause that hands a result on, are `unsure`: the agent names them, so that nobody takes
 //!   them for done. Words that nothing took are `unread`.
+//! - A schema with places or days has each sentence read as a whole ([`spoken`]), since they tell each other; days and places are read
+//!   by `words`, also in other languages where the agent has a table of its words.
 //! - Fields of other kinds than these are taken as data alone.
 //!
 //! It is pure: no IO, no weights, work by the length of the text alone, of which 2,000 characters are read.

@@ -10,6 +10,8 @@ use words::When;
 
 /// Most places of one question.
 pub(crate) const MAX_PLACES: usize = 8;
+/// Most days, or runs of days, of one question.
+const DAYS_MAX: usize = 16;
 /// Most characters of a place's name.
 const PLACE_MAX: usize = 80;
 /// Most kinds of weather of one question; who names more wants to know everything.
@@ -47,7 +49,7 @@ fn described(told: fn(&'static str) -> &'static str) -> Value {
         "type": "array", "items": {"type": "string", "format": "place", "minLength": 1, "maxLength": PLACE_MAX},
         "description": ASK_PLACE,
     });
-    let days = json!({"type": "array", "items": {"type": "string", "format": "day"}});
+    let days = json!({"type": "array", "maxItems": DAYS_MAX, "items": {"type": "string", "format": "day"}});
     let (part_places, part_days) = (json!({"type": "array"}), json!({"type": "array"}));
     json!({
         "type": "object",

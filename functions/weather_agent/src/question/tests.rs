@@ -369,6 +369,9 @@ fn what_is_asked_for() {
     check_wants("rain, snow, wind and sun", &[], false);
     check_wants("Will it freeze tonight?", &[Want::Frost], true);
     assert!(read("Will it rain tonight?").tonight);
+    // However it is asked, whoever wants a yes or a no gets one.
+    let terse = read("Umbrella. Manchester. Wednesday. Yes or no");
+    assert!(terse.yes_no && terse.terse);
 }
 
 proptest! {

@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
                 }
                 Slot::Time if !time.days.is_empty() || time.clock.is_some() => json!(of_day(&time)),
                 Slot::YesNo if wants => json!(match wants_yes_no {
-                    true if says(&words, "yes") && says(&words, "no") => "only",
+                    _ if says(&words, "yes") && says(&words, "no") => "only",
                     true => "yes",
                     false => "no",
                 }),

@@ -78,7 +78,16 @@ impl Bench {
 
     /// Tells these parts one after the other.
     pub(crate) async fn tell(&self, said: impl IntoIterator<Item = Value>, chat: Option<&str>) -> Value {
-        let mut task = Value::Null;
+        self.tell_in(Value::Null, said, chat).await
+    }
+
+    /// The same in a task that goes on.
+    pub(crate) async fn tell_in(
+        &self,
+        mut task: Value,
+        said: impl IntoIterator<Item = Value>,
+        chat: Option<&str>,
+    ) -> Value {
         for parts in said {
             let id = format!("m-{}", self.sent.fetch_add(1, Ordering::Relaxed));
             let mut message = message(&id, parts, task["id"].as_str());

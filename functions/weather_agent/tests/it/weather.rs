@@ -470,6 +470,23 @@ async fn a_follow_up_changes_the_last_question_of_its_chat() {
 }
 
 #[tokio::test]
+async fn a_follow_up_that_is_asked_back_about_is_one_still() {
+    let bench = Bench::new().await;
+    bench.in_chat("c-1", "Will it rain in Lyon tomorrow?").await;
+    let asked = bench.in_chat("c-1", "and in Springfield?").await;
+    assert!(crate::bench::told(&asked).contains("Several places"), "{asked:#}");
+    let told = bench
+        .tell_in(asked, [json!([{ "text": "Illinois" }])], Some("c-1"))
+        .await;
+    let (text, data) = crate::bench::answer(&told);
+    assert_eq!(places(&data), ["Springfield US 2026-11-22"], "{text}");
+    assert!(
+        text.contains("rain") && (text.starts_with("Yes,") || text.starts_with("No,")),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn what_is_told_as_data_counts_before_words() {
     let bench = Bench::new().await;
     let told = json!([

@@ -53,7 +53,8 @@ pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Optio
 /// Whether it says too little by itself, or so little that it may be a change: "and in Bergen?"
 fn is_little(takes: &Takes, read: &Extraction) -> bool {
     let must = takes.schema().requires();
-    let mut said = read.data.iter().filter(|(_, value)| !value.is_null()).peekable();
+    let is_said = |(name, value): &(&String, &Value)| !value.is_null() && !takes.is_in_turn(name);
+    let mut said = read.data.iter().filter(is_said).peekable();
     said.peek().is_none()
         || !read.missing.is_empty()
         || !must.is_empty() && said.all(|(name, _)| must.contains(&name.as_str()))

@@ -94,7 +94,7 @@ impl Executor for HorizonExecutor {
         let (cannot, unused) = (question::cannot(taken), taken.unsure.clone());
         let question = match Question::of(&taken.data) {
             // "I want a refund" is not about the orders before.
-            _ if taken.is_recalled && cannot.is_some() => Question::Unclear,
+            _ if !taken.recalled.is_empty() && cannot.is_some() => Question::Unclear,
             question => question,
         };
         if let Some(doing) = doing(&question) {

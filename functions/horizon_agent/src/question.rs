@@ -110,7 +110,7 @@ fn numbers(data: &Map<String, Value>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use domain::Timestamp;
+    use domain::{Timestamp, UserContext};
     use nlu::{Asked, Takes, extract};
 
     use super::*;
@@ -120,6 +120,7 @@ mod tests {
             known: known.as_object().unwrap(),
             answers: None,
             now: Timestamp::parse("2026-11-21T09:00:00Z").unwrap(),
+            user: &UserContext::default(),
         };
         let takes = Takes::new(&schema(), &[]);
         Question::of(&extract(text, &takes, asked).data)

@@ -111,7 +111,7 @@ pub(crate) fn card(url: Url) -> Card {
 
 #[cfg(test)]
 mod tests {
-    use domain::Timestamp;
+    use domain::{Timestamp, UserContext};
     use nlu::{Asked, Extraction, extract};
     use serde_json::Map;
 
@@ -124,6 +124,7 @@ mod tests {
             known: &known,
             answers: is_answer.then_some("topic"),
             now,
+            user: &UserContext::default(),
         };
         extract(text, &takes(), asked)
     }

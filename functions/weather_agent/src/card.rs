@@ -3,7 +3,7 @@
 use a2a::card::{Card, Skill, inputs};
 use url::Url;
 
-use crate::said;
+use crate::question;
 
 const FORECAST: &str = "forecast";
 
@@ -26,7 +26,7 @@ pub(crate) fn card(url: Url) -> Card {
         streaming: true,
         push_notifications: true,
         extended: false,
-        extensions: vec![inputs([(FORECAST, said::schema())])],
+        extensions: vec![inputs([(FORECAST, question::schema())])],
         secured: None,
     }
 }

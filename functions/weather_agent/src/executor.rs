@@ -2,87 +2,59 @@
 
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{Artifact, Message, Part, Role, TaskState, UserContext};
+use nlu::Takes;
+use outbound::open_meteo::{OpenMeteo, OpenMeteoError};
 
-use crate::forecaster::{Forecaster, Progress, Reply, Trouble};
-use crate::said::Said;
+use crate::forecaster::{Forecaster, Trouble};
+use crate::question;
 
 /// How far back a follow-up reaches, in questions.
 const EARLIER_MAX: usize = 4;
 
 /// Answers a question about the weather.
-pub struct WeatherExecutor {
-    forecaster: Forecaster,
-}
+pub struct WeatherExecutor(Forecaster);
 
 impl WeatherExecutor {
-    /// An executor over this forecaster.
+    /// An executor over this client.
     #[must_use]
-    pub fn new(forecaster: Forecaster) -> Self {
-        Self { forecaster }
+    pub fn new(open_meteo: OpenMeteo) -> Self {
+        let takes = question::takes();
+        Self(Forecaster { open_meteo, takes })
     }
 }
 
 #[async_trait]
 impl Executor for WeatherExecutor {
+    fn takes(&self) -> Option<&Takes> {
+        Some(&self.0.takes)
+    }
+
+    fn recalls(&self) -> usize {
+        EARLIER_MAX
+    }
+
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let said: Vec<Said> = said(&run.task().history);
-        let user = UserContext::newest(run.task().history.iter());
-        let now = run.now();
-        let before = match Forecaster::goes_on(&said) {
-            true => asked_before(run).await?,
-            false => Vec::new(),
+        let error = match self.0.reply(run).await {
+            Ok(outcome) => return Ok(outcome),
+            Err(Trouble::Stopped(error)) => return Err(error),
+            Err(Trouble::Service(error)) => error,
         };
-        match self.forecaster.reply((&said, &before), &user, now, run).await {
-            Ok(Reply::Answer { text, data }) => {
-                let artifact = Artifact::new("forecast", vec![Part::text(text), Part::data(data)]);
-                Ok(Outcome::Completed {
-                    artifacts: vec![artifact.named("Weather forecast")],
-                    say: None,
-                })
-            }
-            Ok(Reply::Ask(question)) => Ok(Outcome::InputRequired(question)),
-            Err(Trouble::Later(reason)) => Err(ExecuteError::Retry(reason)),
-            Err(Trouble::Never(reason)) => Ok(Outcome::Failed(reason)),
-            Err(Trouble::Stopped(error)) => Err(error),
+        let retryable = error.is_retryable();
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            retryable,
+            "Open-Meteo gave no answer"
+        );
+        match error {
+            OpenMeteoError::Refused { reason } => Ok(Outcome::Failed(format!(
+                "The weather service refused the question: {reason}"
+            ))),
+            OpenMeteoError::Call(_) if retryable => Err(ExecuteError::Retry(
+                "The weather service cannot be reached at the moment.".into(),
+            )),
+            OpenMeteoError::Call(_) => Ok(Outcome::Failed(
+                "The weather service gave an answer that cannot be used.".into(),
+            )),
         }
     }
-}
-
-#[async_trait]
-impl Progress for Run {
-    async fn working(&mut self, text: &str) -> Result<(), ExecuteError> {
-        Self::working(self, text).await
-    }
-}
-
-/// What was said of the newest question of the same context that named a place and was answered, and of those after it that
-/// went on from it: "and is it windy there?"
-async fn asked_before(run: &Run) -> Result<Vec<Vec<Said>>, ExecuteError> {
-    let earlier = run.earlier(EARLIER_MAX).await?;
-    let answered = earlier
-        .iter()
-        .rev()
-        .filter(|task| task.status.state == TaskState::Completed);
-    let mut before: Vec<Vec<Said>> = Vec::new();
-    for said in answered.map(|task| said(&task.history)) {
-        let goes_on = Forecaster::goes_on(&said);
-        before.push(said);
-        if !goes_on {
-            before.reverse();
-            return Ok(before);
-        }
-    }
-    // What goes on from nothing that is known begins with the oldest that names a place.
-    while before.last().is_some_and(|said| Forecaster::lacks_place(said)) {
-        before.pop();
-    }
-    before.reverse();
-    Ok(before)
-}
-
-/// What the user said, oldest first.
-fn said(history: &[Message]) -> Vec<Said> {
-    let users = history.iter().filter(|message| message.role == Role::User);
-    users.map(Said::from).collect()
 }

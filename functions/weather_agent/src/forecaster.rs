@@ -1,157 +1,64 @@
-//! From what a user said to an answer or a question back, with two rounds of look-ups in between.
+//! From what is asked to an answer or a question back, with two rounds of look-ups in between.
 
 use std::cmp::Ordering;
 
-use agent::ExecuteError;
-use async_trait::async_trait;
+use agent::{ExecuteError, Outcome, Run};
 use chrono::{DateTime, Days, NaiveDate};
 use chrono_tz::Tz;
-use domain::{Timestamp, UserContext};
+use domain::{Artifact, Part, Timestamp, UserContext};
 use futures_util::future::try_join_all;
+use nlu::Takes;
 use outbound::open_meteo::{Forecast, ForecastQuery, OpenMeteo, OpenMeteoError};
-use serde_json::Value;
-use words::{DateOrder, When, listed};
+use words::{When, listed};
 
 use crate::answer::{self, Answered};
-use crate::conversation::Conversation;
-use crate::question::Question;
-use crate::said::Said;
-use crate::wanted::{HORIZON, Slot, Wanted};
+use crate::question::{self, Question};
+use crate::wanted::{HORIZON, Wanted};
 
 mod lookup;
 
 /// Answers questions with Open-Meteo.
-pub struct Forecaster {
-    open_meteo: OpenMeteo,
+pub(crate) struct Forecaster {
+    pub(crate) open_meteo: OpenMeteo,
+    pub(crate) takes: Takes,
 }
 
-/// Hears what is being done.
-#[async_trait]
-pub trait Progress: Send {
-    /// Says what is being done.
-    ///
-    /// # Errors
-    /// [`ExecuteError`] when it cannot be said; the work ends there.
-    async fn working(&mut self, text: &str) -> Result<(), ExecuteError>;
-}
-
-/// What comes of a question.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
-    /// The answer, in words and as data.
-    Answer {
-        /// In words.
-        text: String,
-        /// As data, per place and day.
-        data: Value,
-    },
-    /// Something has to be known first.
-    Ask(String),
-}
-
-/// Why nothing comes of it.
+/// Why nothing comes of a question.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// It may work later; the reason can be shown.
-    #[error("{0}")]
-    Later(String),
-    /// It will not work; the reason can be shown.
-    #[error("{0}")]
-    Never(String),
+pub(crate) enum Trouble {
+    /// The service gives no answer.
+    #[error(transparent)]
+    Service(#[from] OpenMeteoError),
     /// The task went another way.
     #[error(transparent)]
     Stopped(#[from] ExecuteError),
 }
 
-impl From<OpenMeteoError> for Trouble {
-    fn from(error: OpenMeteoError) -> Self {
-        let retryable = error.is_retryable();
-        tracing::warn!(
-            error = &error as &dyn std::error::Error,
-            retryable,
-            "Open-Meteo gave no answer"
-        );
-        match error {
-            OpenMeteoError::Refused { reason } => {
-                Self::Never(format!("The weather service refused the question: {reason}"))
-            }
-            OpenMeteoError::Call(_) if retryable => {
-                Self::Later("The weather service cannot be reached at the moment.".into())
-            }
-            OpenMeteoError::Call(_) => {
-                Self::Never("The weather service gave an answer that cannot be used.".into())
-            }
-        }
-    }
-}
-
 impl Forecaster {
-    /// A forecaster over this client.
-    #[must_use]
-    pub fn new(open_meteo: OpenMeteo) -> Self {
-        Self { open_meteo }
-    }
-
-    /// Whether what was said leaves out its place, or all but its place, so that what was asked before in the same context is
-    /// of interest.
-    #[must_use]
-    pub fn goes_on(said: &[Said]) -> bool {
-        let said = Conversation::read(said, None);
-        said.lacks_place() || said.is_place_alone()
-    }
-
-    /// Whether what was said names no place.
-    #[must_use]
-    pub fn lacks_place(said: &[Said]) -> bool {
-        Conversation::read(said, None).lacks_place()
-    }
-
-    /// Replies to what a user said, oldest message first; `before` is what was said of earlier questions that this one may
-    /// go on from, oldest first.
-    ///
-    /// # Errors
-    /// [`Trouble`] says whether trying again helps.
-    pub async fn reply(
-        &self,
-        (said, before): (&[Said], &[Vec<Said>]),
-        user: &UserContext,
-        now: Timestamp,
-        progress: &mut dyn Progress,
-    ) -> Result<Reply, Trouble> {
-        let order = user.locale.as_deref().and_then(DateOrder::of);
-        let read = |said: &[Said]| Conversation::read(said, order);
-        let on_from = |earlier: Option<Conversation>, said: Conversation| match earlier {
-            Some(earlier) if said.lacks_place() => said.after(earlier),
-            Some(earlier) if said.is_place_alone() => said.instead_of(earlier),
-            _ => said,
+    /// Replies to what is asked as data.
+    pub(crate) async fn reply(&self, run: &mut Run) -> Result<Outcome, Trouble> {
+        let question = &Question::of(run.taken());
+        let now = run.now();
+        let clock = Clock::of(&UserContext::newest(run.task().history.iter()), now);
+        let mut slots = lookup::resolve(&self.open_meteo, &question.places, &question.own_days).await?;
+        for reply in question::replies(run.taken()) {
+            lookup::apply(&self.open_meteo, &mut slots, reply).await?;
+        }
+        let missing = |question: String| Outcome::Missing {
+            question,
+            schema: self.takes.schema().of_fields(&["which"]),
         };
-        let before = before.iter().map(|said| read(said));
-        let before = before.fold(None, |earlier, said| Some(on_from(earlier, said)));
-        let conversation = on_from(before, read(said));
-        if let Some(ask) = &conversation.wrong {
-            return Ok(Reply::Ask(ask.clone()));
-        }
-        let question = &conversation.question;
-        let clock = Clock::of(user, now);
-        if let Some(ask) = answer::ask_day(question, clock.today_in(0)) {
-            return Ok(Reply::Ask(ask));
-        }
-        if question.places.is_empty() {
-            return Ok(Reply::Ask(answer::ask_place()));
-        }
-        let slots = self.look_up(&conversation).await?;
         let ask = answer::ask_back(&slots);
         let (wanted, unknown) = lookup::sorted(slots);
         let ask = match ask {
             // What is clear does not wait for what is not.
             Some(ask) if !wanted.is_empty() => ask,
-            Some(ask) => return Ok(Reply::Ask(ask)),
+            Some(ask) => return Ok(missing(ask)),
             None => String::new(),
         };
         let names: Vec<&str> = wanted.iter().map(|wanted| wanted.place.name.as_str()).collect();
         // Said once: each news of a task is written, pushed, and written down again by whoever asked.
-        progress
-            .working(&format!("Looking up the weather in {} …", listed(&names, "and")))
+        run.working(&format!("Looking up the weather in {} …", listed(&names, "and")))
             .await?;
         let reads = wanted.into_iter().map(|wanted| async {
             let days = days(question, &wanted);
@@ -165,9 +72,13 @@ impl Forecaster {
             ..question.clone()
         };
         let (text, data) = answer::compose(question, &places, &unknown);
-        Ok(match ask.is_empty() {
-            true => Reply::Answer { text, data },
-            false => Reply::Ask(format!("{text}\n\n{ask}")),
+        if !ask.is_empty() {
+            return Ok(missing(format!("{text}\n\n{ask}")));
+        }
+        let artifact = Artifact::new("forecast", vec![Part::text(text), Part::data(data)]);
+        Ok(Outcome::Completed {
+            artifacts: vec![artifact.named("Weather forecast")],
+            say: None,
         })
     }
 
@@ -195,22 +106,9 @@ impl Forecaster {
             longitude: wanted.place.longitude,
             first: *first,
             last: *last,
-            units: question.units.units(),
+            units: question.units,
         };
         Ok(Some(self.open_meteo.forecast(&query).await?))
-    }
-
-    async fn look_up(&self, conversation: &Conversation) -> Result<Vec<Slot>, OpenMeteoError> {
-        let mut slots = lookup::resolve(
-            &self.open_meteo,
-            &conversation.question.places,
-            &conversation.question.own_days,
-        )
-        .await?;
-        for reply in &conversation.replies {
-            lookup::apply(&self.open_meteo, &mut slots, reply).await?;
-        }
-        Ok(slots)
     }
 }
 

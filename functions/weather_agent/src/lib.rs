@@ -1,8 +1,7 @@
 //! The weather agent: forecasts from Open-Meteo in answer to plain questions. Open to everybody.
 //!
-//! A question goes through pure steps around two look-ups: [`question`] reads places, days, units and what is wanted
-//! out of the words, `atlas` decides which place of a name is meant, `answer` says what the forecast holds. It asks
-//! back when no place is named, when several places could be meant, or when it knows none of the names.
+//! A question is data (`question`), and goes through pure steps around two look-ups: `atlas` decides which place of a name is
+//! meant, `answer` says what the forecast holds. It asks back when several places could be meant, or when it knows none of the names.
 //!
 //! Not here: hourly weather, past weather, warnings, other languages than English.
 
@@ -10,11 +9,9 @@ mod answer;
 mod atlas;
 mod card;
 mod config;
-mod conversation;
 mod executor;
 mod forecaster;
-pub mod question;
-mod said;
+mod question;
 mod wanted;
 mod wmo;
 
@@ -28,8 +25,6 @@ use outbound::open_meteo::{Bases, OpenMeteo};
 
 pub use config::Config;
 pub use executor::WeatherExecutor;
-pub use forecaster::{Forecaster, Progress, Reply, Trouble};
-pub use said::{Given, Said};
 
 /// The function's name.
 pub const NAME: &str = "weather_agent";
@@ -53,6 +48,6 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
 pub fn agent(parts: AgentParts, open_meteo: Bases) -> Result<Arc<Agent>, InvalidId> {
     let card = card::card(parts.url.clone());
     let open_meteo = OpenMeteo::new(parts.outbound.clone(), open_meteo);
-    let executor = Arc::new(WeatherExecutor::new(Forecaster::new(open_meteo)));
+    let executor = Arc::new(WeatherExecutor::new(open_meteo));
     Ok(parts.agent((AgentName::parse(AGENT)?, card), (Access::Open, None), executor))
 }

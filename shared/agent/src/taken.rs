@@ -1,5 +1,6 @@
 //! What a task was asked for, as data.
 
+use nlu::Named;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -10,12 +11,14 @@ use crate::ExecuteError;
 pub struct Taken {
     /// The data, of the types that its schema has. Fields that the schema has not are there as they came.
     pub data: Map<String, Value>,
-    /// It is the data of an earlier task of the chat, which this one only changes.
-    pub is_recalled: bool,
+    /// The fields that are an earlier task's of the chat, which this one only changes.
+    pub recalled: Vec<String>,
     /// What was said that no field holds, as it was said: a value, or a clause that nobody does.
     pub unsure: Vec<String>,
-    /// The words of the newest message that nothing took, in small letters.
+    /// What of the newest message nothing took, in small letters; beside places and days the phrases as they are written.
     pub unread: Vec<String>,
+    /// The places as they are named, with how surely each is one.
+    pub places: Vec<Named>,
 }
 
 impl Taken {

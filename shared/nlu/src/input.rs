@@ -1,7 +1,7 @@
 //! What a skill takes as data: the subset of JSON Schema that a card may publish of it, taken in like all that a card says,
 //! cleaned and capped, and held against what a model wants to send.
 //!
-//! Read are objects, texts (with `format: date`, lengths), numbers (with bounds), enums (also as a `oneOf` of constants, each with
+//! Read are objects, texts (with `format`, lengths), numbers (with bounds), enums (also as a `oneOf` of constants, each with
 //! its description), truth values and lists. Other keywords are left out: what they would have forbidden, the agent itself has to
 //! refuse. A value that may be of several types is not checked.
 
@@ -9,6 +9,7 @@ use chrono::NaiveDate;
 use domain::clean;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use words::When;
 
 /// Most bytes of a schema; a larger one counts as none.
 const SCHEMA_MAX: usize = 4_096;
@@ -19,7 +20,7 @@ const CHOICES_MAX: usize = 32;
 const TEXT_MAX: usize = 120;
 const NAME_MAX: usize = 64;
 
-const FORMATS: [&str; 2] = ["date", "id"];
+const FORMATS: [&str; 7] = ["answer", "date", "day", "id", "place", "time", "yes-no"];
 
 /// What a skill takes as data.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -66,6 +67,12 @@ impl InputSchema {
     #[must_use]
     pub fn as_json(&self) -> &Value {
         &self.0
+    }
+
+    /// The fields that must be there.
+    #[must_use]
+    pub fn requires(&self) -> Vec<&str> {
+        names(self.0.get("required")).collect()
     }
 
     /// The fields that must be there and are not, in the order of the schema.
@@ -274,6 +281,12 @@ fn text_misfit(schema: &Value, text: &str) -> Option<String> {
     let is_date = schema.get("format").is_some_and(|format| format == "date");
     if is_date && text.parse::<NaiveDate>().is_err() {
         return Some("must be a day such as 2026-12-04".to_owned());
+    }
+    let is_day = schema.get("format").is_some_and(|format| format == "day");
+    if is_day && When::of_data(text).is_none() {
+        return Some(
+            "must be a day such as 2026-12-04, days such as 2026-12-04/2026-12-06, or P1D".to_owned(),
+        );
     }
     let count = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
     if let Some(least) = bound("minLength").filter(|least| count < *least) {

@@ -28,3 +28,4 @@ pub use input::InputSchema;
 pub use kept::{NoStore, VectorStore};
 pub use sentences::{Act, Talk, rarity};
 pub use slot::Slot;
+pub use words::Named;

@@ -30,6 +30,7 @@ const JAPANESE: &str = "ja";
 type Known = Vec<(Vec<String>, &'static str)>;
 
 /// What words of other languages are in English.
+#[derive(Debug)]
 pub struct Glossary(Vec<(&'static str, Known)>);
 
 impl Glossary {

@@ -49,7 +49,7 @@ pub use not_done::{CALLED_OFF, NOT_AGREED, NOT_AGREED_IN_TIME, NOT_ANSWERED, not
 pub use order::DateOrder;
 pub use places::Named;
 pub use when::{MAX_DAYS, When};
-pub use yes_no::yes_or_no;
+pub use yes_no::{asks_yes_no, yes_or_no};
 
 /// Parts of a sentence as a list: "Oslo, Bergen and Tromsø", where `last` is "and".
 #[must_use]

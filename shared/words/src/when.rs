@@ -107,15 +107,88 @@ impl When {
         Some((first, last.resolve(first).last().copied()?))
     }
 
-    /// What to ask about two numbers of which nobody knows which is the month.
+    /// The same as data: a date such as `2026-12-04`, or from one to another, `2026-12-04/2026-12-06`; where it is so many days from
+    /// today, `P1D` or `P0D/P4D`, since it is not today everywhere. `None` where there is no such day.
     #[must_use]
-    pub fn unclear(&self) -> Option<String> {
+    pub fn to_data(&self, today: NaiveDate) -> Option<String> {
+        let (first, last) = match self {
+            Self::In(days) => return Some(from_today(*days)),
+            Self::Run { from, count } => {
+                let more = i32::try_from(count.saturating_sub(1)).unwrap_or(i32::MAX);
+                (from_today(*from), from_today(from.saturating_add(more)))
+            }
+            when => {
+                let days = when.resolve(today);
+                (days.first()?.to_string(), days.last()?.to_string())
+            }
+        };
+        Some(if first == last {
+            first
+        } else {
+            format!("{first}/{last}")
+        })
+    }
+
+    /// Reads what [`When::to_data`] writes; `None` for anything else, and for an end before its beginning.
+    #[must_use]
+    pub fn of_data(text: &str) -> Option<Self> {
+        let far = |text: &str| {
+            let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
+            let days = text.strip_prefix('P')?.strip_suffix('D')?;
+            days.parse::<u16>().ok().map(|days| sign * i32::from(days))
+        };
+        match text.split_once('/') {
+            None => far(text)
+                .map(Self::In)
+                .or_else(|| Some(text.parse::<NaiveDate>().ok()?.into())),
+            Some((first, last)) => match (far(first), far(last)) {
+                (Some(from), Some(last)) => {
+                    let count = u32::try_from(last - from).ok()?.saturating_add(1);
+                    Some(Self::Run { from, count })
+                }
+                _ => {
+                    let (first, last) = (first.parse::<NaiveDate>().ok()?, last.parse::<NaiveDate>().ok()?);
+                    (first <= last).then(|| Self::span(first.into(), last.into()))
+                }
+            },
+        }
+    }
+
+    /// What to ask where it can be read in two ways, or is in no calendar.
+    #[must_use]
+    pub fn ask(&self, today: NaiveDate) -> Option<String> {
         match self {
-            Self::Unclear { first, second, .. } => Some(format!(
-                "Is {first}/{second} the day or the month first? Tell me the date with the month's name."
-            )),
-            Self::Span(first, last) => first.unclear().or_else(|| last.unclear()),
+            Self::Unclear { first, second, year } => {
+                let date = |month, day| Self::Date {
+                    year: *year,
+                    month,
+                    day,
+                };
+                let [one, other] =
+                    [date(*second, *first), date(*first, *second)].map(|when| when.spelled(today));
+                let year = year.map(|year| format!("/{year}")).unwrap_or_default();
+                Some(format!("Is {first}/{second}{year} {one} or {other}?"))
+            }
+            Self::Span(first, last) => first.ask(today).or_else(|| last.ask(today)),
+            when if when.resolve(today).is_empty() => Some(match when.spelled(today) {
+                day if day.is_empty() => "I know no such day. Which day do you mean?".to_owned(),
+                day => format!("There is no {day}. Which day do you mean?"),
+            }),
             _ => None,
+        }
+    }
+
+    /// A date in words, be it in a calendar or not.
+    fn spelled(&self, today: NaiveDate) -> String {
+        match self {
+            Self::Past(when) | Self::Ahead(when) => when.spelled(today),
+            Self::Date { year, month, day } => {
+                let month = NaiveDate::from_ymd_opt(today.year(), *month, 1)
+                    .map(|first| first.format("%B").to_string());
+                let year = year.map(|year| format!(" {year}")).unwrap_or_default();
+                format!("{day} {}{year}", month.unwrap_or_default())
+            }
+            _ => String::new(),
         }
     }
 
@@ -182,6 +255,12 @@ impl When {
             }
         }
     }
+}
+
+/// So many days from today, as ISO 8601 writes a duration.
+fn from_today(days: i32) -> String {
+    let sign = if days < 0 { "-" } else { "" };
+    format!("{sign}P{}D", days.unsigned_abs().min(u16::MAX.into()))
 }
 
 /// The days of a month.

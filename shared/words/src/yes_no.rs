@@ -1,6 +1,7 @@
-//! Whether an answer begins with a yes or a no.
+//! Whether an answer begins with a yes or a no, and whether a question wants one.
 
 use crate::corrected::NO;
+use crate::text::Word;
 
 const YES: [&str; 11] = [
     "yes", "yep", "yeah", "y", "sure", "ok", "okay", "right", "correct", "exactly", "ja",
@@ -18,6 +19,22 @@ pub fn yes_or_no(reply: &str) -> Option<bool> {
         no if NO.contains(&no) => Some(false),
         _ => None,
     }
+}
+
+/// Whether the words want a yes or a no: "Will it …", "An umbrella?", but neither "Will you tell me …" nor "How cold
+/// will it …".
+#[must_use]
+pub fn asks_yes_no(words: &[Word]) -> bool {
+    let lower: Vec<&str> = words.iter().map(|word| word.lower.as_str()).collect();
+    let mut pairs = lower.iter().zip(lower.iter().skip(1).chain([&""]));
+    let first = pairs.find_map(|(word, next)| match *word {
+        "what" | "what's" | "how" | "how's" | "when" | "which" | "show" | "give" => Some(false),
+        "if" | "whether" => Some(true),
+        "will" | "is" | "are" | "do" | "does" | "should" | "can" | "could" | "would" | "shall" | "any"
+        | "isn't" | "won't" => (*next != "you").then_some(true),
+        _ => None,
+    });
+    first.unwrap_or_else(|| lower.contains(&"?"))
 }
 
 #[cfg(test)]

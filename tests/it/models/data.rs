@@ -20,7 +20,7 @@ async fn what_no_rule_of_ours_reads_reaches_the_agents_as_data() {
             json!({"place": "Oslo", "from": "2026-01-02", "to": "2026-01-04", "guests": 2, "maxPrice": 120});
         let mut wrong = stay.clone();
         wrong["from"] = "pátek".into();
-        let days = json!({"places": ["Oslo"], "from": "2026-01-02", "to": "2026-01-04"});
+        let days = json!({"places": ["Oslo"], "days": ["2026-01-02/2026-01-04"]});
         let server = ModelServer::start([
             dialect.calls([send("airbnb", "byt pro dva", wrong)]),
             dialect.calls([

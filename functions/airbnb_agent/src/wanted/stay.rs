@@ -106,7 +106,7 @@ fn are_nights(days: &[When], nights: u32, today: NaiveDate) -> bool {
 
 fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<(NaiveDate, NaiveDate), String> {
     let when = &in_its_year(when);
-    if let Some(question) = when.unclear() {
+    if let Some(question) = when.ask(today) {
         return Err(question);
     }
     let mut dates = ends(when, today);

@@ -11,7 +11,7 @@ use super::{Said, too_many};
 /// The question to ask, where they make no sense.
 pub(super) fn dates(said: &Said, today: NaiveDate) -> Result<Vec<NaiveDate>, String> {
     let is_any = |is: &dyn Fn(&When) -> bool| said.days.iter().any(is);
-    if let Some(question) = said.days.iter().find_map(When::unclear) {
+    if let Some(question) = said.days.iter().find_map(|day| day.ask(today)) {
         return Err(question);
     }
     // There are more days between the two than are told.

@@ -4,7 +4,7 @@ use chrono::{Datelike, NaiveDate, Weekday};
 use words::{When, listed};
 
 use super::dates;
-use crate::question::{BeyondForecast, Question};
+use crate::question::BeyondForecast;
 
 /// What daily forecasts have.
 const TOLD: &str = "temperature, rain, snow, wind, sunshine, UV index, sunrise and sunset";
@@ -45,56 +45,11 @@ pub(super) fn sentences(limits: &BeyondForecast) -> Vec<String> {
     said
 }
 
-/// Asks which day is meant, where one can be read in two ways or is in no calendar.
-pub(crate) fn ask_day(question: &Question, today: NaiveDate) -> Option<String> {
-    let own = question.own_days.iter().flatten();
-    question.days.iter().chain(own).find_map(|when| match when {
-        When::Unclear { first, second, year } => {
-            let date = |month, day| When::Date {
-                year: *year,
-                month,
-                day,
-            };
-            let [one, other] =
-                [date(*second, *first), date(*first, *second)].map(|when| spelled(&when, today));
-            let year = year.map(|year| format!("/{year}")).unwrap_or_default();
-            Some(format!("Is {first}/{second}{year} {one} or {other}?"))
-        }
-        when if when.resolve(today).is_empty() => Some(match spelled(when, today) {
-            day if day.is_empty() => "I know no such day. Which day do you mean?".to_owned(),
-            day => format!("There is no {day}. Which day do you mean?"),
-        }),
-        _ => None,
-    })
-}
-
-/// A date in words, be it in a calendar or not.
-fn spelled(when: &When, today: NaiveDate) -> String {
-    match when {
-        When::Past(when) | When::Ahead(when) => spelled(when, today),
-        When::Date { year, month, day } => {
-            let month =
-                NaiveDate::from_ymd_opt(today.year(), *month, 1).map(|first| first.format("%B").to_string());
-            let year = year.map(|year| format!(" {year}")).unwrap_or_default();
-            format!("{day} {}{year}", month.unwrap_or_default())
-        }
-        When::Span(first, last) => {
-            let bad = if first.resolve(today).is_empty() {
-                first
-            } else {
-                last
-            };
-            spelled(bad, today)
-        }
-        _ => String::new(),
-    }
-}
-
 /// "This week" on its last day.
 pub(super) fn week_ends(days: &[When], today: NaiveDate) -> Option<String> {
-    let this_week = days.contains(&When::Week { next: false });
+    let last = today + chrono::Days::new(7);
+    let this_week = days.contains(&When::span(today.into(), last.into()));
     (this_week && today.weekday() == Weekday::Sun).then(|| {
-        let last = today + chrono::Days::new(7);
         format!(
             "This week ends today, so the coming one is here too, to {}.",
             dates::long(last, today)

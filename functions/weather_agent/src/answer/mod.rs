@@ -14,10 +14,9 @@ use serde_json::{Value, json};
 use words::listed;
 
 use crate::atlas;
-use crate::question::{MAX_PLACES, Question, Want};
+use crate::question::{ASK_PLACE, MAX_PLACES, Question, Want};
 use crate::wanted::{HORIZON, Slot, Wanted};
 use crate::wmo;
-pub(crate) use limits::ask_day;
 use numbers::Shown;
 use verdict::{Level, Verdict};
 
@@ -40,12 +39,6 @@ pub(crate) struct Answered {
     pub(crate) outside: Vec<NaiveDate>,
     /// How the date there compares with the user's, where that is of interest.
     pub(crate) date_there: Ordering,
-}
-
-/// Asks for the place.
-pub(crate) fn ask_place() -> String {
-    "Which place do you want the weather for? For example: “Oslo tomorrow”, or “Paris and Rome this weekend”."
-        .into()
 }
 
 /// Asks back where a place is ambiguous, or none is known at all.
@@ -86,8 +79,8 @@ pub(crate) fn ask_back(slots: &[Slot]) -> Option<String> {
             _ => None,
         });
         return Some(match guess {
-            Some(place) => format!("Do you mean {}? {}", atlas::label(place), ask_place()),
-            None => ask_place(),
+            Some(place) => format!("Do you mean {}? {ASK_PLACE}", atlas::label(place)),
+            None => ASK_PLACE.to_owned(),
         });
     }
     let sentences = unknown
@@ -115,7 +108,7 @@ pub(crate) fn compose(
     places: &[Answered],
     unknown: &[(String, Option<Place>)],
 ) -> (String, Value) {
-    let shown = Shown(question.units.units());
+    let shown = Shown(question.units);
     let mut question = question.clone();
     let limits = limits::sentences(&question.limits).join(" ");
     let mut lines = Vec::new();

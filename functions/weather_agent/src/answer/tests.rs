@@ -3,6 +3,7 @@
 use chrono::Datelike;
 
 use super::*;
+use crate::question::tests::read;
 
 fn date(month: u32, day: u32) -> NaiveDate {
     NaiveDate::from_ymd_opt(2026, month, day).unwrap()
@@ -60,7 +61,7 @@ fn answered(days: Vec<Day>) -> Answered {
 }
 
 fn check(question: &str, days: Vec<Day>, expect: &str) {
-    let (text, _) = compose(&Question::read(question, None), &[answered(days)], &[]);
+    let (text, _) = compose(&read(question), &[answered(days)], &[]);
     assert_eq!(text, expect, "{question}");
 }
 
@@ -118,11 +119,7 @@ fn several_days_say_which_ones_decide() {
             day.precipitation_probability = Some(5.0);
         }
     }
-    let (text, _) = compose(
-        &Question::read("Will it rain in Oslo?", None),
-        &[answered(days)],
-        &[],
-    );
+    let (text, _) = compose(&read("Will it rain in Oslo?"), &[answered(days)], &[]);
     assert!(
         text.starts_with("Yes, rain is likely in Oslo on Sunday 22 and Tuesday 24 November.\n- Sunday"),
         "{text}"
@@ -136,11 +133,7 @@ fn snow_is_not_called_rain() {
         snowfall: Some(2.9),
         ..day(date(11, 22))
     };
-    let (text, _) = compose(
-        &Question::read("Will it rain in Oslo?", None),
-        &[answered(vec![snowy])],
-        &[],
-    );
+    let (text, _) = compose(&read("Will it rain in Oslo?"), &[answered(vec![snowy])], &[]);
     assert!(
         text.starts_with("No, snow rather than rain is likely in Oslo tomorrow"),
         "{text}"

@@ -5,7 +5,7 @@ use outbound::open_meteo::{OpenMeteo, OpenMeteoError, Place, fold};
 use words::{Named, When};
 
 use crate::atlas::{self, Choice};
-use crate::question::{MAX_PLACES, Question};
+use crate::question::MAX_PLACES;
 use crate::wanted::{Slot, Wanted};
 
 /// How many results a search asks for: enough for namesakes in small states.
@@ -284,7 +284,7 @@ async fn similar(open_meteo: &OpenMeteo, name: &Named) -> Result<Option<Place>, 
 pub(super) async fn apply(
     open_meteo: &OpenMeteo,
     slots: &mut Vec<Slot>,
-    reply: &str,
+    (reply, named): (&str, Vec<Named>),
 ) -> Result<(), OpenMeteoError> {
     let asked_about = match slots.iter().position(|slot| matches!(slot, Slot::Which { .. })) {
         Some(index) => Some(index),
@@ -326,7 +326,6 @@ pub(super) async fn apply(
         }
         return Ok(());
     }
-    let named = Question::read(reply, None).places;
     if !named.is_empty() {
         let instead = resolve(open_meteo, &named, &[]).await?;
         // A word that is no place leaves the question as it was.

@@ -1,17 +1,33 @@
 //! Many short questions.
 
 use chrono::Weekday;
-use domain::{Message, MessageId, Part};
+use domain::{Timestamp, UserContext};
+use nlu::{Asked, extract};
 use proptest::prelude::*;
 use words::MAX_DAYS;
 
 use super::*;
-use crate::conversation::Conversation;
-use crate::said::Said;
+
+/// What is asked, on a Saturday.
+pub(crate) fn read(text: &str) -> Question {
+    let asked = Asked {
+        known: &Map::new(),
+        answers: None,
+        now: Timestamp::parse("2026-11-21T09:00:00Z").unwrap(),
+        user: &UserContext::default(),
+    };
+    let read = extract(text, &takes(), asked);
+    Question::of(&Taken {
+        data: read.data,
+        unread: read.unread,
+        places: read.places,
+        ..Taken::default()
+    })
+}
 
 /// The places of a question, a chained one behind a `>`.
 fn places(text: &str) -> String {
-    let question = Question::read(text, None);
+    let question = read(text);
     let names = question
         .places
         .iter()
@@ -24,11 +40,13 @@ fn check(text: &str, expect: &str) {
 }
 
 fn check_days(text: &str, expect: &[When]) {
-    assert_eq!(Question::read(text, None).days, expect, "{text}");
+    let today = chrono::NaiveDate::from_ymd_opt(2026, 11, 21).unwrap();
+    let written = |days: &[When]| -> Vec<_> { days.iter().map(|when| when.to_data(today)).collect() };
+    assert_eq!(written(&read(text).days), written(expect), "{text}");
 }
 
 fn check_wants(text: &str, expect: &[Want], yes_no: bool) {
-    let question = Question::read(text, None);
+    let question = read(text);
     assert_eq!(
         (question.wants.as_slice(), question.yes_no),
         (expect, yes_no),
@@ -188,7 +206,7 @@ fn how_a_sentence_begins_is_no_place_beside_one() {
 #[test]
 fn guesses_are_marked() {
     let guessed = |text| {
-        Question::read(text, None)
+        read(text)
             .places
             .iter()
             .map(|place| place.guessed)
@@ -207,7 +225,7 @@ fn places_are_bounded() {
         .map(|n| format!("Town{}", char::from(b'a' + n % 26)))
         .collect::<Vec<_>>()
         .join(" and ");
-    let question = Question::read(&many, None);
+    let question = read(&many);
     assert_eq!(question.places.len(), MAX_PLACES);
     assert!(question.more_places);
 }
@@ -313,31 +331,23 @@ fn days_and_dates_are_no_places() {
 
 #[test]
 fn units_as_asked() {
-    use outbound::open_meteo::{PrecipitationUnit, TemperatureUnit, WindSpeedUnit};
-    let units = |text| Question::read(text, None).units;
-    assert_eq!(units("Oslo"), AskedUnits::default());
+    let units = |text| read(text).units;
+    assert_eq!(units("Oslo"), Units::default());
     for text in ["Oslo in Fahrenheit", "Oslo in °F", "Oslo in F", "Oslo, degrees F"] {
-        assert_eq!(
-            units(text).temperature,
-            Some(TemperatureUnit::Fahrenheit),
-            "{text}"
-        );
+        assert_eq!(units(text).temperature, TemperatureUnit::Fahrenheit, "{text}");
         check(text, "Oslo");
     }
-    assert_eq!(
-        units("Oslo in celsius").temperature,
-        Some(TemperatureUnit::Celsius)
-    );
+    assert_eq!(units("Oslo in celsius").temperature, TemperatureUnit::Celsius);
     assert_eq!(
         units("Oslo in imperial units").precipitation,
-        Some(PrecipitationUnit::Inch)
+        PrecipitationUnit::Inch
     );
-    assert_eq!(units("wind in mph in Oslo").wind_speed, Some(WindSpeedUnit::Mph));
-    assert_eq!(units("wind in m/s in Oslo").wind_speed, Some(WindSpeedUnit::Ms));
-    assert_eq!(units("wind in km/h in Oslo").wind_speed, Some(WindSpeedUnit::Kmh));
+    assert_eq!(units("wind in mph in Oslo").wind_speed, WindSpeedUnit::Mph);
+    assert_eq!(units("wind in m/s in Oslo").wind_speed, WindSpeedUnit::Ms);
+    assert_eq!(units("wind in km/h in Oslo").wind_speed, WindSpeedUnit::Kmh);
     assert_eq!(
         units("rain in inches in Oslo").precipitation,
-        Some(PrecipitationUnit::Inch)
+        PrecipitationUnit::Inch
     );
     check("wind in m/s in Oslo", "Oslo");
 }
@@ -358,13 +368,16 @@ fn what_is_asked_for() {
     check_wants("weather in Oslo", &[], false);
     check_wants("rain, snow, wind and sun", &[], false);
     check_wants("Will it freeze tonight?", &[Want::Frost], true);
-    assert!(Question::read("Will it rain tonight?", None).tonight);
+    assert!(read("Will it rain tonight?").tonight);
+    // However it is asked, whoever wants a yes or a no gets one.
+    let terse = read("Umbrella. Manchester. Wednesday. Yes or no");
+    assert!(terse.yes_no && terse.terse);
 }
 
 proptest! {
     #[test]
     fn reading_never_fails_and_is_bounded(text in "\\PC{0,300}") {
-        let question = Question::read(&text, None);
+        let question = read(&text);
         prop_assert!(question.places.len() <= MAX_PLACES);
         prop_assert!(question.places.iter().all(|place| !place.text.is_empty() && place.text.chars().count() <= 80));
         prop_assert!(question.days.len() <= 16 && question.wants.len() <= 3);
@@ -379,7 +392,7 @@ proptest! {
         ]), 0..40),
     ) {
         let text = words.join(" ");
-        let question = Question::read(&text, None);
+        let question = read(&text);
         let today = chrono::NaiveDate::from_ymd_opt(2026, 11, 21).unwrap_or_default();
         for when in &question.days {
             prop_assert!(when.resolve(today).len() <= MAX_DAYS);
@@ -393,7 +406,7 @@ proptest! {
     ])) {
         let text = format!("Will it rain in {name}{tail}");
         let lower = name.to_lowercase();
-        prop_assume!(!places::is_common(&lower) && !wants::is_weather(&lower));
+        prop_assume!(!words::places::is_common(&lower) && !CHOICES.contains(&lower));
         prop_assert_eq!(places(&text), name);
     }
 
@@ -457,21 +470,49 @@ fn questions_in_other_languages_are_read() {
             &[Want::Umbrella],
         ),
     ] {
-        let question = Question::read(text, None);
+        let question = read(text);
         let places: Vec<&str> = question.places.iter().map(|place| place.text.as_str()).collect();
         assert_eq!(places, [place], "{text}");
-        assert_eq!(question.days, [day], "{text}");
+        check_days(text, &[day]);
         assert_eq!(question.wants, wants, "{text}");
     }
     // Nothing of it is a place: the agent asks for one.
-    assert_eq!(Question::read("Regnet es morgen?", None).places, []);
+    assert_eq!(read("Regnet es morgen?").places, []);
 }
 
 #[test]
 fn what_a_question_takes_goes_by_its_length() {
-    let message = |text: &str| Message::user(MessageId::derived("m"), vec![Part::text(text)]);
-    words_testing::assert_linear(|text| {
-        let said = [Said::from("Springfield"), Said::from(&message(text))];
-        _ = Conversation::read(&said, None);
-    });
+    words_testing::assert_linear(|text| _ = read(text));
+}
+
+#[test]
+fn the_schema_is_read_whole() {
+    let schema = takes().schema().as_json().clone();
+    for line in CHOICES.lines() {
+        let (field, line) = line.split_once(": ").unwrap();
+        let (name, told) = line.split_once(':').unwrap();
+        let choices = schema["properties"][field]["items"]["oneOf"].as_array().unwrap();
+        let read = choices.iter().find(|choice| choice["const"] == name);
+        assert_eq!(read.unwrap()["description"], told.trim());
+    }
+    assert_eq!(schema["properties"]["places"]["description"], ASK_PLACE);
+}
+
+#[test]
+fn who_changes_their_mind_gets_what_was_said_last() {
+    for (text, named, days) in [
+        ("weather in Paris.. no, in Lyon", "Lyon", 0),
+        ("will it rain in Oslo tomorrow, I mean in Bergen", "Bergen", 1),
+        ("Oslo tomorrow, sorry, Bergen", "Bergen", 1),
+        ("weather in Oslo, make that Sunday", "Oslo", 1),
+        ("weather in Oslo tomorrow, sorry for the trouble", "Oslo", 1),
+        ("snow in Bonn, actually Köln and Aachen", "Köln|Aachen", 0),
+        ("is it dry in Oslo, yes or no", "Oslo", 0),
+    ] {
+        assert_eq!(
+            (places(text).as_str(), read(text).days.len()),
+            (named, days),
+            "{text}"
+        );
+    }
 }

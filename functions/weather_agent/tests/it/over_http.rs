@@ -7,8 +7,7 @@ use outbound::open_meteo::Bases;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-
-pub(crate) const URL: &str = "http://127.0.0.1:9/a/weather";
+pub(crate) use crate::bench::URL;
 
 async fn world() -> World {
     world_with(Verifier::new(URL.into(), Vec::new()).unwrap()).await

@@ -3,9 +3,8 @@
 
 use regex_lite::RegexBuilder;
 use serde::Deserialize;
-use weather_agent::Reply;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, answer, told};
 
 const TABLES: [(&str, &str); 2] = [
     (
@@ -102,10 +101,11 @@ async fn the_tables_turns_about_the_weather_go_as_wanted() {
                 let Some(say) = turn.say.as_deref().filter(|_| ours) else {
                     continue;
                 };
-                let (state, text) = match bench.reply(&[say]).await.0 {
-                    Ok(Reply::Answer { text, .. }) => ("completed", text),
-                    Ok(Reply::Ask(text)) => ("input-required", text),
-                    Err(trouble) => ("failed", trouble.to_string()),
+                let task = bench.task(&[say]).await;
+                let (state, text) = match task["status"]["state"].as_str() {
+                    Some("TASK_STATE_COMPLETED") => ("completed", answer(&task).0),
+                    Some("TASK_STATE_INPUT_REQUIRED") => ("input-required", told(&task)),
+                    _ => ("failed", told(&task)),
                 };
                 let faults = turn.expect.faults(state, &text);
                 if faults.is_empty() {

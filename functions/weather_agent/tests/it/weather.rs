@@ -1,5 +1,7 @@
 //! Days, units, and the answer that fits the question.
 
+use serde_json::json;
+
 use crate::bench::{Bench, places};
 
 #[tokio::test]
@@ -167,10 +169,15 @@ async fn units_are_the_ones_asked_for() {
 
 #[tokio::test]
 async fn what_is_being_done_is_said() {
-    let (_, heard) = Bench::new().await.reply(&["oslo, Rome and münchen"]).await;
-    assert_eq!(heard, ["Looking up the weather in Oslo, Rome and Munich …"]);
-    let (_, heard) = Bench::new().await.reply(&["hello"]).await;
-    assert!(heard.is_empty());
+    let heard = async |said: &str| {
+        let task = Bench::new().await.task(&[said]).await;
+        let agents = task["history"].as_array().unwrap().iter().cloned();
+        let mut agents = agents.filter(|message| message["role"] == "ROLE_AGENT");
+        agents.next().map(|message| message["parts"][0]["text"].clone())
+    };
+    let looking = "Looking up the weather in Oslo, Rome and Munich …";
+    assert_eq!(heard("oslo, Rome and münchen").await, Some(looking.into()));
+    assert_eq!(heard("hello").await, None);
 }
 
 #[tokio::test]
@@ -419,4 +426,116 @@ async fn the_sun_has_its_times_and_its_strength() {
         assert!(fits.is_match(&answer), "{said}: {answer}");
         assert!(!answer.contains("I have "), "{said}: {answer}");
     }
+}
+
+/// Each said in the same chat, one after the other, with the days and places that it comes to.
+#[tokio::test]
+async fn a_follow_up_changes_the_last_question_of_its_chat() {
+    let bench = Bench::new().await;
+    for (said, expect, begins) in [
+        (
+            "Will it rain in Lyon tomorrow?",
+            &["Lyon FR 2026-11-22"][..],
+            "(Yes|No),.* rain",
+        ),
+        ("and in Bergen?", &["Bergen NO 2026-11-22"], "(Yes|No),.* rain"),
+        (
+            "is it windy there?",
+            &["Bergen NO 2026-11-22"],
+            "(Yes|No),.* wind",
+        ),
+        (
+            "what about Monday, in Fahrenheit",
+            &["Bergen NO 2026-11-23"],
+            "(Yes|No),.* wind",
+        ),
+        (
+            "email me every day",
+            &["Bergen NO 2026-11-23"],
+            "[^@]*I cannot send e-mail",
+        ),
+        ("and Oslo", &["Oslo NO 2026-11-23"], "[^@]* wind"),
+        (
+            "and the weather there this weekend",
+            &["Oslo NO 2026-11-21 2026-11-22"],
+            "Oslo on Saturday 21",
+        ),
+        ("weather in Rome", &["Rome IT 2026-11-21"], "Rome today"),
+    ] {
+        let (text, data) = crate::bench::answer(&bench.in_chat("c-1", said).await);
+        assert_eq!(places(&data), expect, "{said}\n{text}");
+        let fits = regex_lite::Regex::new(&format!("^{begins}")).unwrap();
+        assert!(fits.is_match(&text), "{said}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_follow_up_that_is_asked_back_about_is_one_still() {
+    let bench = Bench::new().await;
+    bench.in_chat("c-1", "Will it rain in Lyon tomorrow?").await;
+    let asked = bench.in_chat("c-1", "and in Springfield?").await;
+    assert!(crate::bench::told(&asked).contains("Several places"), "{asked:#}");
+    let told = bench
+        .tell_in(asked, [json!([{ "text": "Illinois" }])], Some("c-1"))
+        .await;
+    let (text, data) = crate::bench::answer(&told);
+    assert_eq!(places(&data), ["Springfield US 2026-11-22"], "{text}");
+    assert!(
+        text.contains("rain") && (text.starts_with("Yes,") || text.starts_with("No,")),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_told_as_data_counts_before_words() {
+    let bench = Bench::new().await;
+    let told = json!([
+        {"text": "Will it rain in Bergen and Rome tomorrow?"},
+        {"data": {"places": ["Paris, Texas"], "days": ["2026-12-04/2026-12-06"], "units": ["imperial"], "more": [1]}},
+    ]);
+    let (text, data) = crate::bench::answer(&bench.tell([told], None).await);
+    assert_eq!(
+        places(&data),
+        ["Paris US 2026-12-04 2026-12-05 2026-12-06"],
+        "{text}"
+    );
+    assert!(
+        text.contains("rain") && data["units"]["temperature"] == "°F",
+        "{text}"
+    );
+    for (data, wrong) in [
+        (json!({"places": 7}), "places must be a list."),
+        (json!({"places": ["Oslo", 7]}), "places[1] must be text."),
+        (
+            json!({"places": [""]}),
+            "places[0] must have 1 characters at least.",
+        ),
+        (
+            json!({"places": ["x".repeat(100_000)]}),
+            "places[0] must have 80 characters at most.",
+        ),
+        (
+            json!({"places": ["Oslo"], "days": ["Friday"]}),
+            "days[0] must be a day such as",
+        ),
+        (
+            json!({"places": ["Oslo"], "days": ["2026-12-06/2026-12-04"]}),
+            "days[0] must be a day such as",
+        ),
+        (
+            json!({"places": ["Oslo"], "units": ["kelvin"]}),
+            "units[0] must be one of",
+        ),
+        (
+            json!({"places": null, "days": null, "guests": "two"}),
+            "Which place do you want",
+        ),
+    ] {
+        let task = bench.tell([json!([{ "data": data }])], None).await;
+        assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{task:#}");
+        assert!(crate::bench::told(&task).contains(wrong), "{task:#}");
+    }
+    let many: Vec<String> = (0..100).map(|number| format!("Oslo{number}")).collect();
+    let task = bench.tell([json!([{ "data": {"places": many} }])], None).await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{task:#}");
 }

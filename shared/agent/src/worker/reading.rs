@@ -1,9 +1,9 @@
 //! Reads what a task was asked for, as data, once before each execution, so that executors never read a sentence.
 //!
 //! Each message of the user is read by itself, its data before its words (`nlu::extract`), and changes what the messages before
-//! it said. A task that then says too little is a change of the chat's newest completed one, where the agent recalls that.
+//! it said. A task that then says too little is a change of what the chat's completed ones come to, where the agent recalls that.
 
-use domain::{Message, Part, PartContent, Role, Task, TaskState, Timestamp};
+use domain::{Message, Part, PartContent, Role, Task, TaskState, Timestamp, UserContext};
 use nlu::{Asked, Extraction, Takes, extract};
 use serde_json::{Map, Value};
 
@@ -14,33 +14,73 @@ pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Optio
     let Some(takes) = executor.takes() else {
         return Ok(None);
     };
-    let is_enough = |read: &Extraction| !read.data.is_empty() && read.missing.is_empty();
     let now = run.now();
     let mut read = of_task(run.task(), takes, now);
-    let mut is_recalled = false;
-    // What is asked back is answered by itself.
-    if !is_enough(&read) && executor.recalls() > 0 && said(run.task()).count() == 1 {
+    let mut recalled = Vec::new();
+    // Where nothing must be there, what is asked back is answered by itself.
+    let may_recall = !takes.schema().requires().is_empty() || said(run.task()).count() == 1;
+    if executor.recalls() > 0 && may_recall && is_little(takes, &read) {
         let earlier = run.earlier(executor.recalls()).await?;
-        let mut answered = earlier
-            .iter()
-            .rev()
-            .filter(|task| task.status.state == TaskState::Completed)
-            .map(|task| of_task(task, takes, now));
-        if let Some(earlier) = answered.find(is_enough) {
-            let changes = std::mem::replace(&mut read.data, earlier.data);
-            read.data.extend(changes);
-            read.missing = takes.schema().missing(&read.data);
-            is_recalled = true;
+        if let Some(mut earlier) = so_far(&earlier, takes, now) {
+            recalled.extend(
+                earlier
+                    .data
+                    .keys()
+                    .filter(|name| !read.data.contains_key(*name))
+                    .cloned(),
+            );
+            earlier.data.append(&mut read.data);
+            earlier.places.append(&mut read.places);
+            read = Extraction {
+                missing: takes.schema().missing(&earlier.data),
+                data: earlier.data,
+                places: earlier.places,
+                ..read
+            };
         }
     }
     let question = question(takes, &read);
     run.taken = Taken {
         data: read.data,
-        is_recalled,
+        recalled,
         unsure: read.unsure,
         unread: read.unread,
+        places: read.places,
     };
     Ok(question)
+}
+
+/// Whether it says too little by itself, or so little that it may be a change: "and in Bergen?"
+fn is_little(takes: &Takes, read: &Extraction) -> bool {
+    let must = takes.schema().requires();
+    let is_said = |(name, value): &(&String, &Value)| !value.is_null() && !takes.is_in_turn(name);
+    let mut said = read.data.iter().filter(is_said).peekable();
+    said.peek().is_none()
+        || !read.missing.is_empty()
+        || !must.is_empty() && said.all(|(name, _)| must.contains(&name.as_str()))
+}
+
+/// What the completed tasks of a chat come to, of which each goes on from the one before; `None` where that is not enough.
+fn so_far(earlier: &[Task], takes: &Takes, now: Timestamp) -> Option<Extraction> {
+    let completed = earlier
+        .iter()
+        .rev()
+        .filter(|task| task.status.state == TaskState::Completed);
+    let mut chain = Vec::new();
+    for task in completed {
+        let read = of_task(task, takes, now);
+        let goes_on = is_little(takes, &read);
+        chain.push(read);
+        if !goes_on {
+            break;
+        }
+    }
+    let together = chain.into_iter().rev().reduce(|mut before, mut next| {
+        before.data.append(&mut next.data);
+        before.places.append(&mut next.places);
+        before
+    });
+    together.filter(|read| !read.data.is_empty() && takes.schema().missing(&read.data).is_empty())
 }
 
 /// What is missing, or what cannot be read, as a question with its schema.
@@ -50,6 +90,12 @@ fn question(takes: &Takes, read: &Extraction) -> Option<Outcome> {
         return Some(Outcome::InputRequired(format!(
             "I cannot read your data: {misfit}"
         )));
+    }
+    if let Some((field, question)) = &read.unclear {
+        return Some(Outcome::Missing {
+            question: question.clone(),
+            schema: schema.of_fields(&[field]),
+        });
     }
     let first = read.missing.first()?;
     Some(Outcome::Missing {
@@ -62,20 +108,34 @@ fn question(takes: &Takes, read: &Extraction) -> Option<Outcome> {
 fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> Extraction {
     let mut all = Extraction::default();
     let mut answers = None;
+    let user = UserContext::newest(task.history.iter());
     for message in &task.history {
         if message.role != Role::User {
             answers = asked_for(message).or(answers);
             continue;
         }
         let fields = data::objects(message).flatten();
-        let known: Map<String, Value> = fields
+        let mut known: Map<String, Value> = fields
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        let known = &known;
-        let asked = Asked { known, answers, now };
+        // Answers are in turn.
+        if let Some(name) = answers.filter(|name| takes.is_in_turn(name))
+            && let Some(before @ Value::Array(_)) = all.data.get(name)
+        {
+            known.entry(name).or_insert_with(|| before.clone());
+        }
+        let asked = Asked {
+            known: &known,
+            answers,
+            now,
+            user: &user,
+        };
         let read = extract(&message.text_to_read(), takes, asked);
+        let is_clear = |(field, _): &(String, String)| !read.data.contains_key(field);
+        all.unclear = read.unclear.or(all.unclear.take().filter(is_clear));
         all.data.extend(read.data);
         all.unsure.extend(read.unsure);
+        all.places.extend(read.places);
         all.unread = read.unread;
         answers = None;
     }

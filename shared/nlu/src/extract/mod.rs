@@ -14,21 +14,25 @@
 //! - What is missing is asked for by the field's own description, and nobody but the agent's runtime does that.
 //! - A value that no field holds, and a clause that hands a result on, are `unsure`: the agent names them, so that nobody takes
 //!   them for done. Words that nothing took are `unread`.
+//! - A schema with places or days has each sentence read as a whole ([`spoken`]), since they tell each other; days and places are read
+//!   by `words`, also in other languages where the agent has a table of its words.
 //! - Fields of other kinds than these are taken as data alone.
 //!
 //! It is pure: no IO, no weights, work by the length of the text alone, of which 2,000 characters are read.
 
 mod free;
 mod ids;
+mod one_of;
 mod said;
+mod spoken;
 mod takes;
 mod vocabulary;
 
 use std::collections::HashSet;
 
-use domain::{Timestamp, to_read};
+use domain::{Timestamp, UserContext, to_read};
 use serde_json::{Map, Value};
-use words::{When, days, text};
+use words::{Named, When, days, text};
 
 use said::Said;
 use takes::{Choice, Field, Slot};
@@ -49,6 +53,8 @@ pub struct Asked<'a> {
     pub answers: Option<&'a str>,
     /// The time now.
     pub now: Timestamp,
+    /// Whose words they are.
+    pub user: &'a UserContext,
 }
 
 /// What was said, as data.
@@ -60,13 +66,20 @@ pub struct Extraction {
     pub missing: Vec<String>,
     /// Values that no field holds, and clauses that nobody does, as they were said.
     pub unsure: Vec<String>,
-    /// The words that nothing took, in small letters.
+    /// What nothing took, in small letters; beside places and days the phrases as they are written.
     pub unread: Vec<String>,
+    /// The places as they are named, with how surely each is one.
+    pub places: Vec<Named>,
+    /// A field of which it is not clear what is meant, and what to ask.
+    pub unclear: Option<(String, String)>,
 }
 
 /// Reads what is said as the data that is taken.
 #[must_use]
 pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
+    if takes.is_spoken() {
+        return spoken::read(to_read(said), takes, asked);
+    }
     let mut said = Said::of(to_read(said));
     let mut data = asked.known.clone();
     let mut unsure = Vec::new();
@@ -85,7 +98,7 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
                 unsure.extend(free::take_handed_on(&mut said));
                 free::take(&mut said, takes, is_answer).map(Value::from)
             }
-            (Slot::Data, None) => None,
+            _ => None,
         };
         data.extend(read.map(|value| (field.name.clone(), value)));
     }
@@ -97,6 +110,7 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
         unread: said.open().map(|at| said.lower(at).to_owned()).collect(),
         data,
         unsure,
+        ..Extraction::default()
     }
 }
 

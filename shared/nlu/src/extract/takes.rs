@@ -1,10 +1,12 @@
 //! What an agent takes as data, and how people ask it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::Value;
-use words::phrases;
+use words::{Glossary, phrases};
 
+use super::one_of::OneOf;
 use super::vocabulary::{Vocabulary, is_function_word};
 use crate::InputSchema;
 use crate::input::choices_of;
@@ -23,6 +25,8 @@ pub struct Takes {
     pub(super) prepositions: HashSet<String>,
     /// Words that stand behind a value and are none of it.
     pub(super) ends: HashSet<String>,
+    /// What words of other languages are in English.
+    pub(super) abroad: Option<Arc<Glossary>>,
 }
 
 /// A field, and how its value is told.
@@ -45,6 +49,20 @@ pub(super) enum Slot {
     Count,
     /// One of these.
     Choice(Vec<Choice>),
+    /// Several of these at once.
+    Several(Vec<OneOf>),
+    /// Names of places.
+    Places,
+    /// Days.
+    Days,
+    /// A time of the day, as it is said.
+    Time,
+    /// Whether a yes or a no is wanted.
+    YesNo,
+    /// Places and days that belong together.
+    Parts,
+    /// What is said to a question of the agent's, in turn.
+    Answers,
     /// What is left.
     Text,
     /// Nothing but data tells it.
@@ -82,6 +100,42 @@ impl Takes {
     #[must_use]
     pub fn schema(&self) -> &InputSchema {
         &self.schema
+    }
+
+    /// The same in other languages too: a table of the words of the schema, as [`Glossary::of`] reads it.
+    #[must_use]
+    pub fn abroad(mut self, table: &'static str) -> Self {
+        self.abroad = Some(Arc::new(Glossary::of(table)));
+        self
+    }
+
+    /// Whether a field holds what is said to questions, one after the other.
+    #[must_use]
+    pub fn is_in_turn(&self, name: &str) -> bool {
+        let mut fields = self.fields.iter();
+        fields.any(|field| field.name == name && matches!(field.slot, Slot::Answers))
+    }
+
+    /// Whether a sentence is read as a whole, as its places and days tell each other.
+    pub(super) fn is_spoken(&self) -> bool {
+        let mut slots = self.fields.iter().map(|field| &field.slot);
+        slots.any(|slot| matches!(slot, Slot::Places | Slot::Days))
+    }
+
+    /// Whether a word, in small letters, is one of a choice's.
+    pub(super) fn is_topic(&self, lower: &str) -> bool {
+        self.several().any(|(_, one)| one.words.contains(lower))
+    }
+
+    /// The choices of which several may be said, each with its field.
+    pub(super) fn several(&self) -> impl Iterator<Item = (&Field, &OneOf)> {
+        self.fields.iter().flat_map(|field| {
+            let choices = match &field.slot {
+                Slot::Several(choices) => choices.as_slice(),
+                _ => &[],
+            };
+            choices.iter().map(move |one| (field, one))
+        })
     }
 
     fn learn(&mut self, example: &str) {
@@ -127,7 +181,16 @@ impl Field {
                 })
             })
             .collect();
+        let items = field.get("items").into_iter().flat_map(choices_of);
+        let several: Vec<OneOf> = items.filter_map(|(value, told)| OneOf::of(value, told)).collect();
         let slot = match () {
+            () if is("/items/type", "object") => Slot::Parts,
+            () if !several.is_empty() => Slot::Several(several),
+            () if is("/items/format", "place") => Slot::Places,
+            () if is("/items/format", "day") => Slot::Days,
+            () if is("/items/format", "answer") => Slot::Answers,
+            () if is("/format", "time") => Slot::Time,
+            () if is("/format", "yes-no") => Slot::YesNo,
             () if !choices.is_empty() => Slot::Choice(choices),
             () if is("/format", "id") || is("/items/format", "id") => Slot::Ids,
             () if is("/type", "integer") => Slot::Count,
@@ -146,8 +209,8 @@ impl Field {
         match self.slot {
             Slot::Count => 0,
             Slot::Ids => 1,
-            Slot::Choice(_) | Slot::Data => 2,
             Slot::Text => 3,
+            _ => 2,
         }
     }
 }

@@ -10,6 +10,7 @@ fn read(schema: &Value, examples: &[&str], said: &str) -> Extraction {
         known: &known,
         answers: None,
         now: Timestamp::parse("2026-11-21T09:00:00Z").unwrap(),
+        user: &UserContext::default(),
     };
     extract(said, &Takes::new(schema, examples), asked)
 }
@@ -77,6 +78,7 @@ fn data_counts_before_words_which_continue_lists() {
         known: known.as_object().unwrap(),
         answers: None,
         now: Timestamp::from_millis(0),
+        user: &UserContext::default(),
     };
     let takes = Takes::new(&laundry(), &[]);
     let read = extract("two shirts, tickets 1 and 778", &takes, asked);
@@ -92,6 +94,7 @@ fn a_number_alone_answers_a_question() {
             known: &Map::new(),
             answers: is_answer.then_some("shirts"),
             now: Timestamp::from_millis(0),
+            user: &UserContext::default(),
         };
         assert_eq!(extract("Six.", &takes, asked).missing.is_empty(), is_answer);
     }

@@ -1,0 +1,288 @@
+//! Places, days, a time of the day, and several choices at once: what is read in one sentence as a whole, since each tells the others.
+//!
+//! A choice is told by its own words, and by the words and the `phrases` of its description. Phrases are taken out first, so that
+//! "in Fahrenheit" names no place; then days, then places, and words at last.
+
+use chrono::{DateTime, NaiveDate};
+use domain::READ_MAX;
+use serde_json::{Map, Value, json};
+use words::text::{self, Kind, Word};
+use words::{DateOrder, Days, Named, When, asks_yes_no, days, places, related};
+
+use super::one_of::OneOf;
+use super::takes::{Field, Slot, Takes};
+use super::{Asked, Extraction};
+
+/// Longest correction, in words, in which an unknown word is taken for a place.
+const INSTEAD_MAX: usize = 2;
+/// Most characters of a name, or of an answer.
+const TEXT_MAX: usize = 80;
+
+/// Reads what is said; what somebody takes back within it counts no more.
+pub(super) fn read(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
+    let reader = Reader::new(takes, asked);
+    let (said, instead) = reader.corrected(said);
+    let mut read = reader.clause(said);
+    if let Some(mut instead) = instead {
+        read.data.append(&mut instead.data);
+        read.places.append(&mut instead.places);
+        read.unclear = instead.unclear.or(read.unclear);
+    }
+    // Data that names other places or days leaves nothing of before.
+    let is_known = |field: &Field| {
+        let known = asked.known.get(&field.name).is_some_and(|value| !value.is_null());
+        known && matches!(field.slot, Slot::Places | Slot::Days)
+    };
+    if takes.fields.iter().any(is_known) {
+        let open = takes
+            .fields
+            .iter()
+            .filter(|field| matches!(field.slot, Slot::Parts | Slot::Answers));
+        read.data
+            .extend(open.map(|field| (field.name.clone(), Value::Null)));
+    }
+    for (name, known) in asked.known {
+        match (read.data.get_mut(name), known) {
+            (Some(Value::Array(said)), Value::Array(known)) if reader.asks(name) => {
+                said.splice(0..0, known.iter().cloned());
+            }
+            _ => _ = read.data.insert(name.clone(), known.clone()),
+        }
+    }
+    read.unclear.take_if(|(field, _)| asked.known.contains_key(field));
+    read.missing = takes.schema().missing(&read.data);
+    read
+}
+
+struct Reader<'a> {
+    takes: &'a Takes,
+    /// The field that is asked for, where any answer is its.
+    answers: Option<&'a str>,
+    today: NaiveDate,
+    order: Option<DateOrder>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(takes: &'a Takes, asked: Asked<'a>) -> Self {
+        let utc = DateTime::from_timestamp_millis(asked.now.millis()).unwrap_or_default();
+        let zone = asked
+            .user
+            .time_zone
+            .as_deref()
+            .and_then(|zone| zone.parse::<chrono_tz::Tz>().ok());
+        Self {
+            takes,
+            answers: asked.answers.filter(|name| takes.is_in_turn(name)),
+            today: zone.map_or(utc.date_naive(), |zone| utc.with_timezone(&zone).date_naive()),
+            order: asked.user.locale.as_deref().and_then(DateOrder::of),
+        }
+    }
+
+    /// Whether what is said is an answer, for this field.
+    fn asks(&self, name: &str) -> bool {
+        self.answers == Some(name)
+    }
+
+    /// A message without what it takes back itself, and what it says instead: "Paris.. no, in Lyon".
+    fn corrected<'t>(&self, said: &'t str) -> (&'t str, Option<Extraction>) {
+        let Some((before, behind)) = words::corrected(said) else {
+            return (said, None);
+        };
+        let instead = self.clause(behind);
+        // "Sorry for the trouble" names no place, though nobody knows "trouble".
+        let short = behind.split_whitespace().count() <= INSTEAD_MAX;
+        let names = instead.places.iter().any(|place| short || !place.guessed);
+        let says = names || instead.data.values().any(|value| !value.is_null());
+        if says {
+            (before, Some(instead))
+        } else {
+            (said, None)
+        }
+    }
+
+    fn clause(&self, said: &str) -> Extraction {
+        let english = |word: &str| places::is_common(word) || self.takes.is_topic(word);
+        let glossed = self
+            .takes
+            .abroad
+            .as_ref()
+            .and_then(|abroad| abroad.in_english(said, english));
+        let mut words = text::split(glossed.as_deref().unwrap_or(said), READ_MAX);
+        let wants_yes_no = asks_yes_no(&words);
+        let mut chosen = self.phrases(&mut words);
+        let phrases = chosen.len();
+        text::mark_topic(&mut words, |word| self.takes.is_topic(word));
+        let time = self.days(&mut words);
+        let named = places::find(&words);
+        for (at, word) in words.iter().enumerate() {
+            let is_open = word.kind == Kind::Word && !named.iter().any(|place| place.has(at));
+            let told = |one: &OneOf| is_open && one.words.contains(&word.lower);
+            let found = self.takes.several().filter(|(_, one)| told(one));
+            chosen.extend(found.map(|(field, one)| (at, field, &one.value)));
+        }
+        // "And in Fahrenheit" says nothing of what is wanted.
+        let wants = chosen.len() > phrases || wants_yes_no && phrases > 0;
+        chosen.sort_by_key(|(at, ..)| *at);
+        let mut data: Map<String, Value> = Map::new();
+        for (_, field, value) in &chosen {
+            let values = data.entry(field.name.clone()).or_insert_with(|| json!([]));
+            if let Some(values) = values.as_array_mut().filter(|values| !values.contains(value)) {
+                values.push((*value).clone());
+            }
+        }
+        let written = |days: &[When]| -> Vec<String> {
+            days.iter().filter_map(|when| when.to_data(self.today)).collect()
+        };
+        let said_days = written(&time.days);
+        let mut unclear = None;
+        let with_own = own_days(&named, &time);
+        let parts: Vec<Value> = together(&named, &with_own)
+            .map(|(place, days)| json!({"places": [place], "days": written(days)}))
+            .collect();
+        let all: Vec<String> = together(&named, &[]).map(|(place, _)| place).collect();
+        for field in &self.takes.fields {
+            let value = match &field.slot {
+                Slot::Answers if self.asks(&field.name) => {
+                    let said: String = said.trim().chars().take(TEXT_MAX).collect();
+                    json!([if all.is_empty() { said } else { all.join(", ") }])
+                }
+                // Whoever names other places is asked anew.
+                Slot::Answers if !all.is_empty() => Value::Null,
+                Slot::Places if self.answers.is_none() && !all.is_empty() => json!(all),
+                Slot::Days if !time.days.is_empty() => {
+                    let ask = time.days.iter().find_map(|when| when.ask(self.today));
+                    unclear = ask.map(|ask| (field.name.clone(), ask));
+                    json!(said_days)
+                }
+                // What is said anew leaves no day and no time of before.
+                Slot::Parts if self.answers.is_none() && !(all.is_empty() && time.days.is_empty()) => {
+                    if with_own.is_empty() {
+                        Value::Null
+                    } else {
+                        json!(parts)
+                    }
+                }
+                Slot::Time if !time.days.is_empty() || time.clock.is_some() => json!(of_day(&time)),
+                Slot::YesNo if wants => json!(match wants_yes_no {
+                    _ if says(&words, "yes") && says(&words, "no") => "only",
+                    true => "yes",
+                    false => "no",
+                }),
+                _ => continue,
+            };
+            data.insert(field.name.clone(), value);
+        }
+        let is_known = |lower: &str| self.takes.is_topic(lower) || lower.starts_with('°');
+        Extraction {
+            data,
+            unread: places::leftover(&words, &named, is_known),
+            places: named,
+            unclear,
+            ..Extraction::default()
+        }
+    }
+
+    /// Takes out the phrases that are a choice's, of two the longer one.
+    fn phrases(&self, words: &mut [Word]) -> Vec<(usize, &'a Field, &'a Value)> {
+        let mut known: Vec<_> = self
+            .takes
+            .several()
+            .flat_map(|(field, one)| one.phrases.iter().map(move |phrase| (phrase, field, &one.value)))
+            .collect();
+        known.sort_by_key(|(phrase, ..)| std::cmp::Reverse(phrase.len()));
+        let mut found = Vec::new();
+        for at in 0..words.len() {
+            let stands = |phrase: &[String]| {
+                let here = words.get(at..at + phrase.len()).unwrap_or_default();
+                let is = |(word, said): (&Word, &String)| word.kind != Kind::Gap && word.lower == *said;
+                !here.is_empty() && here.iter().zip(phrase).all(is)
+            };
+            if let Some((phrase, field, value)) = known.iter().find(|(phrase, ..)| stands(phrase)) {
+                text::take_out(words, at..at + phrase.len());
+                found.push((at, *field, *value));
+            }
+        }
+        found
+    }
+
+    /// Takes out the days, as the tense has them.
+    fn days(&self, words: &mut [Word]) -> Days {
+        let mut time = days::take(words, self.order);
+        related::count_on(words, &mut time);
+        related::up_to(words, &mut time);
+        let is_over = ["was", "were", "did"].iter().any(|past| says(words, past));
+        if is_over || says(words, "will") {
+            let mentions = time.mentions.iter_mut().map(|(_, when)| when);
+            time.days
+                .iter_mut()
+                .chain(mentions)
+                .for_each(if is_over { put_back } else { put_ahead });
+        }
+        time
+    }
+}
+
+fn says(words: &[Word], lower: &str) -> bool {
+    words.iter().any(|word| word.lower == lower)
+}
+
+/// The time of the day as it is written, or what else is said of it.
+fn of_day(time: &Days) -> Option<String> {
+    let part = time.part.as_ref().map(|part| format!("the {part}"));
+    let near = [(time.now, "now"), (time.tonight, "tonight")].into_iter();
+    let mut near = near.filter(|(is_so, _)| *is_so);
+    let near = near.next().map(|(_, near)| near.to_owned());
+    time.clock.clone().or(part).or(near)
+}
+
+/// The places with what says where each is behind a comma, and the days of each.
+fn together<'n>(named: &'n [Named], days: &'n [Vec<When>]) -> impl Iterator<Item = (String, &'n [When])> {
+    let starts = named.chunk_by(|_, next| next.chained);
+    let mut at = 0;
+    starts.map(move |chain| {
+        let own = days.get(at).map(Vec::as_slice).unwrap_or_default();
+        at += chain.len();
+        let parts: Vec<&str> = chain.iter().map(|place| place.text.as_str()).collect();
+        (parts.join(", "), own)
+    })
+}
+
+/// A day without a year that somebody speaks of as over.
+fn put_back(when: &mut When) {
+    if matches!(
+        when,
+        When::Date { year: None, .. } | When::Month(_) | When::Weekday { .. } | When::DayOfMonth(_)
+    ) {
+        *when = When::Past(Box::new(when.clone()));
+    }
+}
+
+/// A date without a year that somebody speaks of as to come.
+fn put_ahead(when: &mut When) {
+    match when {
+        When::Date { year: None, .. } => *when = When::Ahead(Box::new(when.clone())),
+        When::Span(first, _) => put_ahead(first),
+        _ => {}
+    }
+}
+
+/// The days of each place, where places and days take turns: "Oslo tomorrow and Bergen on Sunday", "tomorrow in Oslo, on
+/// Sunday in Bergen". None where the days are meant for all places.
+fn own_days(places: &[Named], time: &Days) -> Vec<Vec<When>> {
+    let mut order: Vec<(usize, Option<&When>)> = places.iter().map(|place| (place.at, None)).collect();
+    order.extend(time.mentions.iter().map(|(at, when)| (*at, Some(when))));
+    order.sort_by_key(|(at, _)| *at);
+    let turns = order
+        .chunk_by(|(_, one), (_, other)| one.is_some() == other.is_some())
+        .collect::<Vec<_>>();
+    if turns.len() < 4 || turns.len() % 2 == 1 {
+        return Vec::new();
+    }
+    let pairs = turns.chunks(2).map(|pair| pair.concat());
+    pairs
+        .flat_map(|pair| {
+            let days: Vec<When> = pair.iter().filter_map(|(_, when)| when.cloned()).collect();
+            std::iter::repeat_n(days.clone(), pair.len() - days.len())
+        })
+        .collect()
+}

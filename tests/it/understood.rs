@@ -71,11 +71,23 @@ async fn who_says_yes_to_the_question_has_it_sent() {
 async fn what_is_said_instead_calls_off_what_was_asked_before_and_one_more_question_does_not() {
     let local = Local::start().await;
     let user = local.user("acme");
-    let asked = user.chat("c", "m1", "Write a report about whales").await.task_id();
+    let asked = user
+        .chat("c", "m1", "Write a report about whales")
+        .await
+        .task_id();
     user.until(&asked, &["working"]).await;
     let instead = user.chat("c", "m2", "no, I meant a report about beavers").await;
-    assert!(instead.said().contains("That is instead of"), "{}", instead.said());
+    assert!(
+        instead.said().contains("That is instead of"),
+        "{}",
+        instead.said()
+    );
     user.until(&asked, &["canceled"]).await;
     let other = user.chat("c", "m3", "and a report about otters").await;
-    assert_ne!(user.task(&instead.task_id()).await["status"], "canceled", "{}", other.said());
+    assert_ne!(
+        user.task(&instead.task_id()).await["status"],
+        "canceled",
+        "{}",
+        other.said()
+    );
 }

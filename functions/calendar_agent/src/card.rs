@@ -41,14 +41,12 @@ fn skill() -> Skill {
     Skill {
         id: LOOK.into(),
         name: "Calendar".into(),
-        description: "Answers whether you are free or busy, lists appointments and events, and finds free slots.".into(),
-        tags: [
-            "type:calendar",
-            "topic:calendar",
-            "topic:availability",
-        ]
-        .map(String::from)
-        .to_vec(),
+        description:
+            "Answers whether you are free or busy, lists appointments and events, and finds free slots."
+                .into(),
+        tags: ["type:calendar", "topic:calendar", "topic:availability"]
+            .map(String::from)
+            .to_vec(),
         examples: [
             "Am I free on Friday?",
             "What is on my calendar tomorrow?",

@@ -51,13 +51,13 @@ pub(crate) fn card(url: Url, tenant: &Tenant, issuer: &Url) -> Card {
             ]
             .to_vec(),
             examples: [
-            "Where is my order 1003?",
-            "When will my latest order arrive?",
-            "Show my orders",
-            "Has order 1005 been shipped?",
-            "Wo bleibt mein Paket?",
-            "¿Dónde está mi pedido 1003?",
-        ]
+                "Where is my order 1003?",
+                "When will my latest order arrive?",
+                "Show my orders",
+                "Has order 1005 been shipped?",
+                "Wo bleibt mein Paket?",
+                "¿Dónde está mi pedido 1003?",
+            ]
             .map(String::from)
             .to_vec(),
             input_modes: Vec::new(),

@@ -141,9 +141,11 @@ pub(super) fn without_task_ids(text: &str) -> String {
         Some(id) => {
             let id = id.to_string();
             let lower = text.to_ascii_lowercase();
-            let (before, behind) = lower.split_once(&id).map_or((text.len(), text.len()), |(before, _)| {
-                (before.len(), before.len() + id.len())
-            });
+            let (before, behind) = lower
+                .split_once(&id)
+                .map_or((text.len(), text.len()), |(before, _)| {
+                    (before.len(), before.len() + id.len())
+                });
             let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
             format!("{}{}", part(0..before), part(behind..text.len()))
         }
@@ -188,8 +190,16 @@ mod tests {
 
     #[test]
     fn an_agent_is_named_by_a_command() {
-        assert_eq!(agent_named("/agent weather rain in Oslo?"), Some(("weather", "rain in Oslo?")));
-        for text in ["/agent", "/agent weather", "/agents weather rain", "agent weather rain"] {
+        assert_eq!(
+            agent_named("/agent weather rain in Oslo?"),
+            Some(("weather", "rain in Oslo?"))
+        );
+        for text in [
+            "/agent",
+            "/agent weather",
+            "/agents weather rain",
+            "agent weather rain",
+        ] {
             assert_eq!(agent_named(text), None, "{text}");
         }
     }

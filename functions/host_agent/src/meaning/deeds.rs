@@ -63,9 +63,7 @@ impl<'a> Chat<'a> {
     }
 
     pub(super) fn status(&self, target: &Target) -> Meaning<'a> {
-        let fits = |task: &&Task| {
-            (!task.jobs.is_empty() || is_open(task)) && which::is_meant(target, task)
-        };
+        let fits = |task: &&Task| (!task.jobs.is_empty() || is_open(task)) && which::is_meant(target, task);
         let here: Vec<&Task> = self.here.iter().filter(fits).collect();
         let open: Vec<&Task> = here.iter().copied().filter(|task| is_open(task)).collect();
         let is_every = target.all && target.is_bare();

@@ -544,7 +544,7 @@ mod tests {
                 talk: Vec::new(),
                 destroys: -1.0,
                 conditional: -1.0,
-                    corrects: -1.0,
+                corrects: -1.0,
                 fits: vec![fit],
             },
             like: like

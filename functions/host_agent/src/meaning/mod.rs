@@ -36,8 +36,8 @@ pub(crate) use closed::{agent_named, calls_off, is_no};
 use heard::{Heard, HeardAct};
 use plan_words::PlanAnswer;
 pub(crate) use talk::Talk;
-pub(crate) use which::{day, is_open, name, names};
 use which::Target;
+pub(crate) use which::{day, is_open, name, names};
 
 /// Something that the host itself asked last in a chat: which of these tasks is meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -618,9 +618,8 @@ pub(crate) fn declines(task: &Task, text: &str) -> bool {
 /// What of a task that waits for several things is declined by this text, said to the task itself: all where it says so, otherwise
 /// what the task asks for now.
 pub(crate) fn declined(task: &Task, text: &str) -> Declined {
-    let all = |word: &String| {
-        lists::ALL.contains(&word.as_str()) || matches!(word.as_str(), "neither" | "none")
-    };
+    let all =
+        |word: &String| lists::ALL.contains(&word.as_str()) || matches!(word.as_str(), "neither" | "none");
     match (transcript::unconsented(task), transcript::question(task)) {
         (Some(_), Some(_)) if closed::lower(to_read(text)).iter().any(all) => Declined::All,
         (Some(_), Some(_)) if task.status.state == TaskState::AuthRequired => Declined::Consents,

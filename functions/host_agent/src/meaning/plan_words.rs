@@ -354,7 +354,10 @@ mod tests {
             assert_eq!(chat.meaning(text, None), Meaning::Answer(&here[0]), "{text}");
         }
         assert_eq!(chat.meaning("no", None), Meaning::Decline(&here[0]));
-        assert_eq!(chat.meaning("cancel", None), Meaning::Cancel(vec![&here[0]], None));
+        assert_eq!(
+            chat.meaning("cancel", None),
+            Meaning::Cancel(vec![&here[0]], None)
+        );
         let other = chat.meaning("What about my order 1001?", None);
         assert!(matches!(other, Meaning::Request { free: None, .. }), "{other:?}");
 

@@ -63,7 +63,9 @@ impl Thinker {
             // Of what an agent failed at, the host itself says that "try again" does it once more.
             let here = self.beside(run).await?;
             let of_agent = |task: &Task| task.jobs.iter().any(|job| job.agent_type == agent_type);
-            let again = self.tried_again(run.task(), &here, (&text, &Agents::default())).await;
+            let again = self
+                .tried_again(run.task(), &here, (&text, &Agents::default()))
+                .await;
             if let Some(task) = again.filter(|task| of_agent(task)) {
                 return Box::pin(self.retry(run, &here, task)).await;
             }

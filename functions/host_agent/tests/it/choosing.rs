@@ -160,7 +160,7 @@ async fn rubbish_is_asked_about_again_and_chooses_nobody() {
         "both",
         "🦀",
         "yes",
-        "\u{202e}1. weather",
+        "\u{202e}1. flats",
         "ignore that and ask weather",
         "weather; flats",
         "1.5",

@@ -70,7 +70,7 @@ async fn unconsented() -> (World, Peer) {
 #[tokio::test]
 async fn what_the_host_answers_itself_counts_as_a_mention_too() {
     let (world, flats) = unconsented().await;
-    let answer = status(&world.ask("Sing a song").await).1;
+    let answer = status(&world.ask("Sing a song for me and my friends").await).1;
     let (said, line) = answer.rsplit_once("\n\n").unwrap();
     assert!(
         line.starts_with("Still open: “What about my order 1001” ("),

@@ -80,15 +80,14 @@ impl Lexicon {
         self.cards.iter().map(score).collect()
     }
 
-    /// A piece of a text, likewise. It is another agent's than the whole text's where that has none of its words, and the other's
-    /// name or enough of them.
+    /// A piece of a text, likewise. It is another agent's than the whole text's where that one has enough of its words, and more.
     pub(crate) fn piece(&self, text: &str, whole: &Reading) -> Reading {
         let mut piece = self.reading(text);
-        let first = whole.ranked().first().map(|(first, _)| *first);
-        let is_of_first = first.and_then(|first| piece.fits.get(first)).is_some_and(|fit| *fit >= FITS);
         let scores = self.scores(text);
+        let first = whole.ranked().first().map(|(first, _)| *first);
+        let of_first = first.and_then(|first| scores.get(first)).copied().unwrap_or(0.0);
         for (at, (fit, score)) in piece.fits.iter_mut().zip(scores).enumerate() {
-            if Some(at) != first && (is_of_first || score < PIECE_ENOUGH) {
+            if Some(at) != first && score < PIECE_ENOUGH.max(of_first + ENOUGH) {
                 *fit = 0.0;
             }
         }

@@ -170,7 +170,11 @@ fn what_has_no_word_of_anybodys_may_go_on_with_whom_was_asked_last() {
         data: None,
     };
     let call = ToolCall { id: "1".into(), tool };
-    let turns = vec![asked("Will it rain in Oslo?"), Turn::Calls(vec![call]), asked("Trondheim?")];
+    let turns = vec![
+        asked("Will it rain in Oslo?"),
+        Turn::Calls(vec![call]),
+        asked("Trondheim?"),
+    ];
     assert_eq!(shown(&decide(turns)), "weather?");
 }
 

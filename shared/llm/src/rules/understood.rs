@@ -140,9 +140,9 @@ pub fn clauses(text: &str) -> Vec<Clause<'_>> {
 /// # Errors
 /// [`EmbedError`] where their texts have no vectors.
 pub async fn cards(engine: &Engine, agents: &[AgentBrief]) -> Result<Vec<Arc<CardReader>>, EmbedError> {
-    let ready = agents.iter().map(|agent| async move {
-        engine.card(&texts(agent)).await
-    });
+    let ready = agents
+        .iter()
+        .map(|agent| async move { engine.card(&texts(agent)).await });
     // Side by side: what is new waits for a place where it is kept, or for a model.
     try_join_all(ready).await
 }

@@ -83,12 +83,7 @@ fn what_a_question_tells_at_its_end_is_picked_also_later() {
 #[test]
 fn no_word_agrees_to_a_consent_and_one_of_a_short_list_declines_it() {
     let here = [order(1, "Where is my order 1001?")];
-    for text in [
-        "yes",
-        "go",
-        "ja",
-        "はい",
-    ] {
+    for text in ["yes", "go", "ja", "はい"] {
         means(
             &here,
             text,
@@ -196,10 +191,7 @@ fn a_yes_beside_several_consents_is_asked_back_with_their_agents() {
 fn of_a_task_that_waits_for_two_things_what_is_named_is_declined() {
     let mut both = order(1, "where is my order");
     both.jobs.extend(greets(1).jobs);
-    for (text, of) in [
-        ("no", Declined::Consents),
-        ("neither", Declined::All),
-    ] {
+    for (text, of) in [("no", Declined::Consents), ("neither", Declined::All)] {
         assert_eq!(declined(&both, text), of, "{text}");
     }
     both.status.state = TaskState::InputRequired;

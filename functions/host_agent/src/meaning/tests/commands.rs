@@ -27,8 +27,12 @@ fn a_command_is_about_the_tasks_that_have_its_words() {
         means(&here, text, |known| *known == meant);
     }
     let id = here[0].id;
-    means(&here, &format!("/cancel {id}"), |known| *known == Meaning::Cancel(of(&[0]), None));
-    means(&here, &format!("/cancel {ID}"), |known| matches!(known, Meaning::Nothing(Nothing::Known(_), None)));
+    means(&here, &format!("/cancel {id}"), |known| {
+        *known == Meaning::Cancel(of(&[0]), None)
+    });
+    means(&here, &format!("/cancel {ID}"), |known| {
+        matches!(known, Meaning::Nothing(Nothing::Known(_), None))
+    });
 }
 
 #[test]
@@ -46,7 +50,13 @@ fn what_runs_in_another_chat_ends_only_once_that_was_asked() {
 #[test]
 fn what_is_said_in_words_of_ones_own_ends_nothing_without_an_engine() {
     let here = [report(1, "a report on bees"), order(2, "Where is my order 1001?")];
-    for text in ["cancel the report", "forget it", "how is it going?", "I'd rather not", "hello"] {
+    for text in [
+        "cancel the report",
+        "forget it",
+        "how is it going?",
+        "I'd rather not",
+        "hello",
+    ] {
         means(&here, text, |meant| {
             matches!(meant, Meaning::Request { .. } | Meaning::Decline(_))
         });

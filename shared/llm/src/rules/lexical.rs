@@ -6,9 +6,14 @@ use std::collections::HashSet;
 use nlu::{Act, Reading, is_function_word, rarity};
 use words::phrases::words;
 
-use super::understood::{FITS, NEAR};
 use crate::{AgentBrief, SkillBrief};
 
+/// Most examples of a skill that are read: whoever names more is no likelier for it.
+const EXAMPLES_MAX: usize = 6;
+/// How well a text must fit an agent to go there, in standard deviations above what anybody may say.
+pub(super) const FITS: f32 = 2.0;
+/// How well it must fit for its user to be asked.
+pub(super) const NEAR: f32 = 1.2;
 /// Most letters of a word that are looked at: what follows is an ending.
 const STEM: usize = 6;
 /// Most words of a text, and of a card, that are looked at.
@@ -46,8 +51,8 @@ impl Lexicon {
             let names = names.chain(skills().map(SkillBrief::name));
             let described = skills().map(SkillBrief::description).chain([agent.description()]);
             // What holds sentences together says something where it is said what the agent does: "order".
-            let told = super::understood::texts(agent).into_iter().flat_map(stems);
-            let told = told.filter(|word| !word.is_function);
+            let told = texts(agent).into_iter().flat_map(stems);
+            let told = told.filter(|word| !word.is_passing);
             Card {
                 named: names.flat_map(stems).map(|word| word.stem).collect(),
                 told: described
@@ -119,8 +124,8 @@ struct Stem {
     stem: String,
     /// How rare the word is.
     rarity: f32,
-    /// It mostly holds sentences together.
-    is_function: bool,
+    /// It mostly holds sentences together, or has a capital within one: in an example a name is as good as any other.
+    is_passing: bool,
 }
 
 /// The beginnings of the words of a text that are not too common.
@@ -133,10 +138,24 @@ fn stems(text: &str) -> impl Iterator<Item = Stem> {
             Stem {
                 stem: plural.unwrap_or(&lower).chars().take(STEM).collect(),
                 rarity,
-                is_function: is_function_word(&lower),
+                is_passing: is_function_word(&lower) || word.is_name(),
             }
         })
     })
+}
+
+/// What an agent says of itself, as far as it is read.
+pub(super) fn texts(agent: &AgentBrief) -> Vec<&str> {
+    let mut texts = vec![agent.name(), agent.description()];
+    for skill in agent.skills() {
+        texts.extend([skill.name(), skill.description()]);
+        texts.extend(skill.examples().iter().take(EXAMPLES_MAX).map(String::as_str));
+    }
+    texts.retain(|text| !text.is_empty());
+    if texts.is_empty() {
+        texts.push(agent.agent_type().as_str());
+    }
+    texts
 }
 
 /// The agents, by their places, whose cards have most in common with a text; all of them where nothing tells them apart.

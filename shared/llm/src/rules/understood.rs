@@ -7,23 +7,18 @@ use domain::{AgentType, to_read};
 use futures_util::future::try_join_all;
 use nlu::{Act, CardReader, EmbedError, Engine, Reading};
 
+use super::lexical::{FITS, NEAR, texts};
 use super::order::{self, Piece};
 use super::split::{self, Part};
 use super::{handed_on, last_used, phrase, send};
 use crate::{AgentBrief, Answer, Prompt, Step, Turn, Why};
 
-/// Most examples of a skill that are read: whoever names more is no likelier for it.
-const EXAMPLES_MAX: usize = 6;
 /// Most characters of a piece that are read.
 const PIECE_MAX: usize = 200;
 /// Most pieces of a text that are read one by one.
 const PIECES_MAX: usize = 12;
-/// How well a text must fit an agent to go there, in standard deviations above what anybody may say.
-pub(super) const FITS: f32 = 1.9;
 /// How much better than any other.
 const CLEARLY: f32 = 0.4;
-/// How well it must fit for its user to be asked.
-pub(super) const NEAR: f32 = 1.2;
 /// How far behind the best another may be to be offered as well.
 const BESIDE: f32 = 1.0;
 /// Most agents that are offered.
@@ -42,11 +37,11 @@ const WORDS_FIT: f32 = 0.5;
 /// Longest text, in words, that may be no more than a change of what was asked before.
 const BRIEF: usize = 4;
 /// Below this a text changes or answers something, where there is something to change.
-const ASKS: f32 = -0.1;
+const ASKS: f32 = 0.0;
 /// What speaks for a request of its own by how well it fits an agent, for each standard deviation beyond [`NEAR`].
-const FIT_ASKS: f32 = 0.15;
+const FIT_ASKS: f32 = 0.1;
 /// How well a text that sounds like a change must fit another agent to be for that one all the same.
-const FITS_ANOTHER: f32 = 3.0;
+const FITS_ANOTHER: f32 = 4.5;
 /// From here on a text destroys something or gives it away: four of five such sentences are above, one of fifty others.
 const DESTROYS: f32 = 0.2;
 /// From here on a text waits for something that nobody knows yet: of such sentences one of a hundred is below, of others two are above.
@@ -145,20 +140,6 @@ pub async fn cards(engine: &Engine, agents: &[AgentBrief]) -> Result<Vec<Arc<Car
         .map(|agent| async move { engine.card(&texts(agent)).await });
     // Side by side: what is new waits for a place where it is kept, or for a model.
     try_join_all(ready).await
-}
-
-/// What an agent says of itself, as far as it is read.
-pub(super) fn texts(agent: &AgentBrief) -> Vec<&str> {
-    let mut texts = vec![agent.name(), agent.description()];
-    for skill in agent.skills() {
-        texts.extend([skill.name(), skill.description()]);
-        texts.extend(skill.examples().iter().take(EXAMPLES_MAX).map(String::as_str));
-    }
-    texts.retain(|text| !text.is_empty());
-    if texts.is_empty() {
-        texts.push(agent.agent_type().as_str());
-    }
-    texts
 }
 
 /// What a text wants by its words alone, where nobody is there who understands more.

@@ -91,8 +91,11 @@ impl Lexicon {
         let scores = self.scores(text);
         let first = whole.ranked().first().map(|(first, _)| *first);
         let of_first = first.and_then(|first| scores.get(first)).copied().unwrap_or(0.0);
-        for (at, (fit, score)) in piece.fits.iter_mut().zip(scores).enumerate() {
-            if Some(at) != first && score < PIECE_ENOUGH.max(of_first + ENOUGH) {
+        let is_others =
+            |(at, score): (usize, &f32)| Some(at) != first && *score >= PIECE_ENOUGH.max(of_first + ENOUGH);
+        let leaves = scores.iter().enumerate().any(is_others);
+        for (at, (fit, score)) in piece.fits.iter_mut().zip(&scores).enumerate() {
+            if leaves != is_others((at, score)) {
                 *fit = 0.0;
             }
         }

@@ -308,3 +308,26 @@ fn a_long_text_is_read_in_part_and_goes_whole() {
         ),
     );
 }
+
+/// Its own words leave the rest of the text alone, though the place is of another card as well.
+#[test]
+fn a_piece_leaves_whom_the_whole_fits_where_another_has_more_of_its_words() {
+    let agents = vec![
+        weather(),
+        agent(
+            "rooftops",
+            "Rooftops",
+            "Which rooftops are there in Oslo?",
+            "Rooftops",
+            &[],
+        ),
+    ];
+    let text = "Will it rain in Oslo tomorrow? Which rooftops are there in Oslo?";
+    let step = Rules.decide(&Prompt {
+        agents: agents.into(),
+        turns: vec![Turn::User(text.into())],
+        ..Prompt::default()
+    });
+    let expected = "weather: Will it rain in Oslo tomorrow? | rooftops: Which rooftops are there in Oslo?";
+    assert_eq!(shown(&step), expected);
+}

@@ -234,7 +234,8 @@ impl Agent {
             .post(format!("{registry}/agents"))
             .json(&json!({ "cardUrl": url }));
         let known = known.bearer_auth(token).send().await.expect("an answer");
-        assert!(known.status().is_success(), "{known:?}");
+        let status = known.status();
+        assert!(status.is_success(), "{status}: {:?}", known.text().await);
     }
 
     /// Its process is gone: nothing listens at its address.

@@ -61,6 +61,12 @@ pub(super) fn read(file: &str) -> Vec<Conversation> {
     table.conversation
 }
 
+/// The names of those that are played with each run of the tests.
+pub(super) fn end_to_end() -> BTreeSet<String> {
+    let names = include_str!("../../data/conversations/end_to_end.txt").lines();
+    names.map(str::to_owned).collect()
+}
+
 impl Conversation {
     /// The chats that it is held in.
     pub(super) fn chats(&self) -> BTreeSet<String> {

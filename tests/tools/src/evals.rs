@@ -332,18 +332,6 @@ fn many(cards: &Agents, agents: usize, skills: usize) -> Agents {
     made.collect::<Vec<_>>().into()
 }
 
-#[cfg(test)]
-fn judging(name: &str) -> Vec<Row> {
-    /// Bits of a gzip header's flags, and its length without what they announce.
-    const NAMED: u8 = 8;
-    const HEADER: usize = 10;
-    let packed = std::fs::read(data().join(format!("{name}.gate.jsonl.gz"))).expect("the half is there");
-    let name = packed[HEADER..].iter().position(|byte| *byte == 0);
-    let name = name.filter(|_| packed[3] & NAMED != 0).map_or(0, |end| end + 1);
-    let text = miniz_oxide::inflate::decompress_to_vec(&packed[HEADER + name..]).expect("packed text");
-    rows(&String::from_utf8(text).expect("text"))
-}
-
 fn read(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
@@ -471,8 +459,8 @@ mod tests {
                 .windows(5)
                 .any(|run| told.iter().any(|told| told.windows(5).any(|other| other == run)))
         };
-        let rows = [working("foreign"), judging("foreign")].concat();
-        assert!(rows.len() > 150);
+        let rows = working("foreign");
+        assert!(rows.len() > 80);
         assert_eq!(rows.iter().filter(shared).count(), 0);
     }
 }

@@ -235,16 +235,12 @@ pub fn working(name: &str) -> Vec<Row> {
     rows(&read(&data().join(format!("{name}.jsonl"))))
 }
 
-/// The rows of a file of the half that judges. They are counted, never shown.
-///
-/// # Panics
-/// If it cannot be read.
-/// How long the rules take for the prompts that are there to work with.
+/// How long words alone take for the prompts that are there to work with.
 #[derive(Debug)]
 pub struct Speed {
     agents: usize,
     skills: usize,
-    /// What the first prompt waits for: the index over the cards.
+    /// What the first prompt waits for: the words of the cards.
     index: Duration,
     /// Each prompt's time, the shortest first.
     times: Vec<Duration>,

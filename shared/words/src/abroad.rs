@@ -1,9 +1,6 @@
 //! Questions in other languages, word for word in English, so that one reader reads them all. What is not known stays as it
 //! is written: names of places do.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
 use pure_rust_locales::en_US::LC_TIME::{DAY, MON};
 use pure_rust_locales::{Locale, locale_match};
 
@@ -97,25 +94,6 @@ fn entries(table: &'static str, code: &str) -> impl Iterator<Item = (&'static st
         let words = theirs.into_iter().flat_map(|theirs| theirs.split(", "));
         words.map(move |word| (word, english))
     })
-}
-
-/// Whether a word, in small letters, is the name of a day or a month in a language that people write to us.
-#[must_use]
-pub fn is_day_name(lower: &str) -> bool {
-    static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
-        let spoken = LANGUAGES.into_iter().map(|(_, locale)| locale);
-        let locales = spoken.chain([Locale::da_DK, Locale::pl_PL, Locale::ru_RU]);
-        let named = locales.flat_map(|locale| {
-            let days: &[&str] = locale_match!(locale => LC_TIME::DAY);
-            let months: &[&str] = locale_match!(locale => LC_TIME::MON);
-            days.iter().chain(months)
-        });
-        let listed = LANGUAGES.into_iter().flat_map(|(code, _)| entries(COMMON, code));
-        let when = listed.filter(|(_, english)| english.split(' ').any(crate::phrases::is_time));
-        let all = named.copied().chain(when.map(|(theirs, _)| theirs));
-        all.map(str::to_lowercase).collect()
-    });
-    NAMES.contains(lower)
 }
 
 /// From here on so many known words make a language.
@@ -301,27 +279,6 @@ mod tests {
         ] {
             assert_eq!(read(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn days_and_months_have_names_in_many_languages() {
-        for name in [
-            "freitag",
-            "viernes",
-            "vendredi",
-            "fredag",
-            "piątek",
-            "mai",
-            "金曜日",
-            "明日",
-            "週末",
-            "morgen",
-            "demain",
-            "semaine",
-        ] {
-            assert!(is_day_name(name), "{name}");
-        }
-        assert!(!is_day_name("regen"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What people's words say of days, spans, times, numbers, places and kinds of things. Pure: no calendar day, no map.
 //!
 //! Two readers stand here. An agent that answers takes a question apart: [`text::split`], then [`days::take`], then
-//! [`places::find`], each of which leaves out what it does not understand. A router that only passes on what was said
+//! [`places::find`], each of which leaves out what it does not understand. Who only passes on what was said
 //! needs the phrases as they are written: [`phrases`].
 //!
 //! ```
@@ -14,18 +14,14 @@
 //! ```
 
 mod abroad;
-mod alone;
 pub mod areas;
 mod clock;
 mod corrected;
 mod currency;
 mod dates;
 pub mod days;
-mod deeds;
-mod determiners;
 mod kinds;
 mod lists;
-mod next_day;
 mod not_done;
 mod order;
 pub mod phrases;
@@ -35,16 +31,12 @@ pub mod text;
 mod when;
 mod yes_no;
 
-pub use abroad::{Glossary, is_day_name};
-pub use alone::is_place_and_day;
+pub use abroad::Glossary;
 pub use clock::Time;
 pub use corrected::corrected;
 pub use currency::{Currency, currencies, is_currency, of_dollars};
 pub use days::Days;
-pub use deeds::{CANCELS_ABROAD, REFUNDS_ABROAD};
-pub use determiners::is_possessive;
 pub use kinds::{Kind, kinds};
-pub use next_day::{a_day_later, is_day_after};
 pub use not_done::{CALLED_OFF, NOT_AGREED, NOT_AGREED_IN_TIME, NOT_ANSWERED, not_done};
 pub use order::DateOrder;
 pub use places::Named;

@@ -417,7 +417,7 @@ async fn the_card_can_be_registered() {
     assert_eq!(status, StatusCode::OK);
     let parsed = a2a::card::parse(&card).unwrap();
     assert!(!parsed.secured && parsed.push_notifications);
-    assert_eq!(parsed.skills[0].examples.len(), 32);
+    assert_eq!(parsed.skills[0].examples.len(), 6);
     let schema = parsed.skills[0].input.as_ref().unwrap();
     assert!(schema["properties"]["place"].is_object() && schema.to_string().len() <= 4_096);
 }

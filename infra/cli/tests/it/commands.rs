@@ -484,7 +484,7 @@ fn who_stops_waiting_is_told_that_the_task_goes_on() {
         said.trim(),
         "switchyard: stopped waiting; the task goes on, ask again later"
     );
-    let later = switchyard(&[&chat[..], &["What are my tasks?"]].concat());
+    let later = switchyard(&[&chat[..], &["/status"]].concat());
     assert!(out(&later).contains("whales"), "{later:?}");
 }
 

@@ -22,6 +22,8 @@ const WORDS_MAX: usize = 400;
 const SAYS: f32 = 0.3;
 /// What a word of an agent's name counts for, beside one of what it says it does.
 const NAMED: f32 = 1.5;
+/// The same where nothing but words is known.
+const NAMED_ALONE: f32 = 3.0;
 /// What all words together count for at most.
 const SCORE_MAX: f32 = 3.0;
 /// So much in common is enough, where nobody else has as much; and how much better a card fits for each rare word beyond that, in the
@@ -71,12 +73,16 @@ impl Lexicon {
 
     /// How much each card has in common with a text: about one for each rare word.
     pub(crate) fn scores(&self, text: &str) -> Vec<f32> {
+        self.scored(text, NAMED)
+    }
+
+    fn scored(&self, text: &str, named: f32) -> Vec<f32> {
         let mut said: Vec<Stem> = stems(text).take(WORDS_MAX).collect();
         said.sort_by(|one, other| one.stem.cmp(&other.stem));
         said.dedup_by(|one, other| one.stem == other.stem);
         let score = |card: &Card| {
             let of = |word: &Stem| match () {
-                () if card.named.contains(&word.stem) => word.rarity * NAMED,
+                () if card.named.contains(&word.stem) => word.rarity * named,
                 () if card.told.contains(&word.stem) => word.rarity,
                 () => 0.0,
             };
@@ -88,7 +94,7 @@ impl Lexicon {
     /// A piece of a text, likewise. It is another agent's than the whole text's where that one has enough of its words, and more.
     pub(crate) fn piece(&self, text: &str, whole: &Reading) -> Reading {
         let mut piece = self.reading(text);
-        let scores = self.scores(text);
+        let scores = self.scored(text, NAMED_ALONE);
         let first = whole.ranked().first().map(|(first, _)| *first);
         let of_first = first.and_then(|first| scores.get(first)).copied().unwrap_or(0.0);
         let is_others =
@@ -117,7 +123,7 @@ impl Lexicon {
             destroys: -1.0,
             conditional: -1.0,
             corrects: -1.0,
-            fits: self.scores(text).into_iter().map(fit).collect(),
+            fits: self.scored(text, NAMED_ALONE).into_iter().map(fit).collect(),
         }
     }
 }

@@ -114,12 +114,12 @@ impl Phone {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_is_told_what_others_cannot_read() {
     let local = Local::start().await;
-    let agent = Scripted::start(&local, "ledger", "Balance the ledger").await;
+    let agent = Scripted::start(&local, "ledger", "What does the ledger say?").await;
     let (user, phone) = (local.user("acme"), Phone::start().await);
     user.ask("Hello").await;
     phone.subscribes(&user).await;
     let key = user.get("/api/push").await.json()["key"].clone();
-    let task = user.begin("Balance the ledger of May, in secret").await;
+    let task = user.begin("What does the ledger of May say?").await;
     let sent = agent.nth(1).await;
     agent
         .reports(&sent, "TASK_STATE_INPUT_REQUIRED", Some("Which May?"), None)

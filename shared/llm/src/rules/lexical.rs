@@ -20,6 +20,8 @@ const STEM: usize = 6;
 const WORDS_MAX: usize = 400;
 /// A word that is no rarer says nothing.
 const SAYS: f32 = 0.3;
+/// The same of one that mostly holds sentences together: "order" is rarer than "how" and "about".
+const FUNCTION_SAYS: f32 = 0.44;
 /// What a word of an agent's name counts for, beside one of what it says it does.
 const NAMED: f32 = 1.5;
 /// The same where nothing but words is known.
@@ -142,12 +144,14 @@ fn stems(text: &str) -> impl Iterator<Item = Stem> {
     words(text).into_iter().filter_map(|word| {
         let lower = word.lower();
         let rarity = rarity(&lower);
-        (rarity > SAYS && lower.contains(char::is_alphabetic)).then(|| {
+        let is_function = is_function_word(&lower);
+        let least = if is_function { FUNCTION_SAYS } else { SAYS };
+        (rarity > least && lower.contains(char::is_alphabetic)).then(|| {
             let plural = lower.strip_suffix('s').filter(|short| short.len() > 2);
             Stem {
                 stem: plural.unwrap_or(&lower).chars().take(STEM).collect(),
                 rarity,
-                is_passing: is_function_word(&lower) || word.is_name(),
+                is_passing: is_function || word.is_name(),
             }
         })
     })

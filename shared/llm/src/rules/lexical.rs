@@ -99,11 +99,12 @@ impl Lexicon {
         let scores = self.scored(text, NAMED_ALONE);
         let first = whole.ranked().first().map(|(first, _)| *first);
         let of_first = first.and_then(|first| scores.get(first)).copied().unwrap_or(0.0);
-        let is_others =
-            |(at, score): (usize, &f32)| Some(at) != first && *score >= PIECE_ENOUGH.max(of_first + ENOUGH);
-        let leaves = scores.iter().enumerate().any(is_others);
+        let others = scores.iter().enumerate().filter(|(at, _)| Some(*at) != first);
+        let most = others.map(|(_, score)| *score).fold(0.0, f32::max);
+        let leaves = most >= PIECE_ENOUGH.max(of_first + ENOUGH);
         for (at, (fit, score)) in piece.fits.iter_mut().zip(&scores).enumerate() {
-            if leaves != is_others((at, score)) {
+            // It goes to whom it fits best, or stays where the whole is.
+            if leaves && *score < most || !leaves && Some(at) != first {
                 *fit = 0.0;
             }
         }

@@ -321,13 +321,22 @@ fn a_piece_leaves_whom_the_whole_fits_where_another_has_more_of_its_words() {
             "Rooftops",
             &[],
         ),
+        agent(
+            "planner",
+            "Planner",
+            "What does the wall planner say?",
+            "Planner",
+            &[],
+        ),
     ];
-    let text = "Will it rain in Oslo tomorrow? Which rooftops are there in Oslo?";
+    let text =
+        "What does the wall planner say? Will it rain in Oslo tomorrow? Which rooftops are there in Oslo?";
     let step = Rules.decide(&Prompt {
         agents: agents.into(),
         turns: vec![Turn::User(text.into())],
         ..Prompt::default()
     });
-    let expected = "weather: Will it rain in Oslo tomorrow? | rooftops: Which rooftops are there in Oslo?";
+    let expected = "planner: What does the wall planner say? | weather: Will it rain in Oslo tomorrow? | rooftops: Which \
+                    rooftops are there in Oslo?";
     assert_eq!(shown(&step), expected);
 }

@@ -15,7 +15,7 @@ async fn requests_are_understood_in_words_that_no_card_has() {
     let local = Local::start().await;
     let user = local.user("acme");
     for prompt in [
-        "Compare Madrid and Athens for the weekend",
+        "Will it be warmer in Madrid or in Athens this weekend",
         "do i need my wellies in Glasgow tomorrow",
         "¿me llevo el paraguas mañana en Bilbao?",
         "明日の札幌は傘が要りますか",

@@ -262,6 +262,11 @@ impl<'a> Chat<'a> {
                 .any(|word| lists::ALL.contains(&word.as_str())),
             ..Target::default()
         };
+        // To what an agent asked last a doubtful word is an answer: "wise old turtles" ends nothing.
+        let doubtful = deed.act == Act::Cancel && !deed.is_sure && deed.rest.is_none();
+        if let Some((task, _)) = self.last_asked().filter(|_| doubtful) {
+            return Meaning::Answer(task);
+        }
         let rest = deed.rest.clone();
         let meant = match deed.act {
             Act::Cancel => self.cancel(&target, rest.clone()),
@@ -270,6 +275,10 @@ impl<'a> Chat<'a> {
             Act::Approve => self.agreeing(),
             Act::Decline => self.no(),
             Act::Done => self.done(&deed.text),
+            // What an agent asked last is answered in any words: "wise old turtles" is no chatter then.
+            Act::Talk if let (nlu::Talk::Chatter, Some((task, _))) = (deed.talk, self.last_asked()) => {
+                Meaning::Answer(task)
+            }
             Act::Talk => Meaning::Talk(deed.talk.into()),
             Act::Answer
                 if rest.is_none() && self.questions().nth(1).is_some() && self.last_asked().is_none() =>

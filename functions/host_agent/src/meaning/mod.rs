@@ -19,14 +19,13 @@ mod deeds;
 pub(crate) mod heard;
 mod lists;
 pub(crate) mod plan_words;
-mod talk;
 #[cfg(test)]
 mod tests;
 mod which;
 
 use consent::TypedCode;
 use domain::{Job, Message, Task, TaskId, TaskState, Timestamp, to_read};
-use nlu::Act;
+use nlu::{Act, Talk};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::plans::{self, Asks};
@@ -35,7 +34,6 @@ use closed::Closed;
 pub(crate) use closed::{agent_named, calls_off, is_no};
 use heard::{Heard, HeardAct};
 use plan_words::PlanAnswer;
-pub(crate) use talk::Talk;
 use which::Target;
 pub(crate) use which::{day, is_open, name, names};
 
@@ -276,10 +274,10 @@ impl<'a> Chat<'a> {
             Act::Decline => self.no(),
             Act::Done => self.done(&deed.text),
             // What an agent asked last is answered in any words: "wise old turtles" is no chatter then.
-            Act::Talk if let (nlu::Talk::Chatter, Some((task, _))) = (deed.talk, self.last_asked()) => {
+            Act::Talk if let (Talk::Chatter, Some((task, _))) = (deed.talk, self.last_asked()) => {
                 Meaning::Answer(task)
             }
-            Act::Talk => Meaning::Talk(deed.talk.into()),
+            Act::Talk => Meaning::Talk(deed.talk),
             Act::Answer
                 if rest.is_none() && self.questions().nth(1).is_some() && self.last_asked().is_none() =>
             {

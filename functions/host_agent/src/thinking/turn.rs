@@ -8,10 +8,11 @@ use agent::{ExecuteError, Outcome, Run};
 use consent::{Redeemed, TypedCode};
 use domain::{AgentType, Message, MessageId, Part, Task, TaskId, TaskState, Timestamp};
 use llm::{AgentBrief, Agents, Answer, Step, Tool, ToolCall};
+use nlu::Talk;
 use store::PageRequest;
 
 use crate::meaning::heard::{self, Heard};
-use crate::meaning::{self, Chat, Deed, Free, Meaning, Nothing, Question, Talk};
+use crate::meaning::{self, Chat, Deed, Free, Meaning, Nothing, Question};
 use crate::rules::note::Note;
 use crate::rules::reminder;
 use crate::rules::transcript::{self, has_file, has_text};
@@ -658,7 +659,7 @@ fn unknown(id: TaskId) -> String {
 
 fn talked(talk: Talk, agents: &[AgentBrief]) -> String {
     match talk {
-        Talk::Greeting => format!("Hello! {}", llm::offer(agents)),
+        Talk::Hello => format!("Hello! {}", llm::offer(agents)),
         Talk::Help => llm::offer(agents),
         Talk::Thanks => "You are welcome.".to_owned(),
         Talk::Bye => "Goodbye. What is under way goes on, and its answer comes here.".to_owned(),

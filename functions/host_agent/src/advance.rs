@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent::{ExecuteError, Run};
+use agent::{ExecuteError, Run, on_heap};
 use domain::{
     EventKind, Job, JobState, MessageId, Notification, RemoteTaskId, RemoteUpdate, Task, TaskState, Timestamp,
 };
@@ -58,7 +58,7 @@ async fn pass(deps: &Deps, run: &mut Run, fresh: &[u32]) -> Result<bool, Execute
     let limit = limit(deps, run, &acts)?;
     let mut calls: FuturesUnordered<_> = acts
         .into_iter()
-        .map(|(job, act)| Box::pin(perform(on, job, act, limit)))
+        .map(|(job, act)| on_heap(|| perform(on, job, act, limit)))
         .collect();
     // All at once: the slowest agent must not hold up the others.
     let (mut done, mut waits, mut noted) = (Vec::new(), false, false);
@@ -141,11 +141,11 @@ async fn perform(on: OnTask<'_>, job: Job, act: Act, limit: Duration) -> Done {
     );
     let delivered = async {
         match act {
-            Act::Send => send(on, job).await,
-            Act::Resend => resend(on, job).await,
-            Act::Forward(said) => forward(on, job, &said).await,
-            Act::Look => look(on, job).await,
-            Act::Fetch => fetch(on, job).await,
+            Act::Send => on_heap(|| send(on, job)).await,
+            Act::Resend => on_heap(|| resend(on, job)).await,
+            Act::Forward(said) => on_heap(|| forward(on, job, &said)).await,
+            Act::Look => on_heap(|| look(on, job)).await,
+            Act::Fetch => on_heap(|| fetch(on, job)).await,
         }
     };
     match (tokio::time::timeout(limit, delivered).await, forwarded) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use a2a::card::Card;
 use a2a::{Connections, Disconnected};
-use agent::{ExecuteError, Executor, Outcome, Run};
+use agent::{ExecuteError, Executor, Outcome, Run, on_heap};
 use async_trait::async_trait;
 use domain::{AgentType, Caller, EventKind, Job, Message, Task};
 
@@ -36,7 +36,7 @@ impl HostExecutor {
         let said = transcript::pending_answer(task).cloned();
         let choice = transcript::choosing(task);
         if task.jobs.is_empty() && task.turns.is_empty() && task.plan.is_none() && choice.is_none() {
-            return Box::pin(self.0.begin(run)).await;
+            return on_heap(|| self.0.begin(run)).await;
         }
         if let Some(said) = &said
             && self.0.is_called_off(task, &said.text()).await
@@ -44,16 +44,16 @@ impl HostExecutor {
             return Ok(Outcome::Canceled("Canceled as you asked.".to_owned()));
         }
         if let Some(choice) = choice {
-            return Box::pin(self.0.chosen(run, choice)).await;
+            return on_heap(|| self.0.chosen(run, choice)).await;
         }
         let task = run.task();
         let declined =
             |said: &Message| said.metadata.contains_key(DECLINES) || meaning::declines(task, &said.text());
         let declined = said.as_ref().is_some_and(declined);
         if plans::asks(task).is_some() {
-            match Box::pin(self.0.answered(run, said, declined)).await? {
+            match on_heap(|| self.0.answered(run, said, declined)).await? {
                 Some(outcome) => return Ok(outcome),
-                None => return Box::pin(self.go_on(run)).await,
+                None => return on_heap(|| self.go_on(run)).await,
             }
         }
         if let Some(said) = said.filter(|_| declined) {
@@ -69,8 +69,8 @@ impl HostExecutor {
             .filter(|number| !still.contains(number))
             .collect();
         advance(deps, run, &fresh).await?;
-        Box::pin(self.0.walk(run, None)).await?;
-        Box::pin(self.go_on(run)).await
+        on_heap(|| self.0.walk(run, None)).await?;
+        on_heap(|| self.go_on(run)).await
     }
 
     /// Ends the look at a task whose jobs were all moved as far as they go.
@@ -95,7 +95,7 @@ impl HostExecutor {
 #[async_trait]
 impl Executor for HostExecutor {
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let outcome = Box::pin(self.look(run)).await;
+        let outcome = on_heap(|| self.look(run)).await;
         // Before the outcome is written: whoever asks later what is private finds it.
         note_private(self.0.deps(), run.task()).await?;
         outcome

@@ -23,6 +23,7 @@ use domain::{MessageId, Task, Timestamp};
 use store::{Attempts, Due, Leased, Standing, StoreError, StoredTask, TaskKey};
 use tracing::Instrument as _;
 
+use crate::heap::on_heap;
 use crate::shutdown::Shutdown;
 use crate::{Agent, ExecuteError, Outcome, Run, Wake, measure, push};
 use guard::Stopped;
@@ -205,14 +206,14 @@ impl Work<'_> {
         if let Some(question) = reading::read(self.agent.executor.as_ref(), run).await? {
             return self.settle(run, question).await;
         }
-        let executed = self.execute(run).await;
+        let executed = on_heap(|| self.execute(run)).await;
         // It let go of the lease with its last words; what it returns after that comes too late.
         if let Some(until) = run.parked() {
             return Ok(self.parked(run, until).await);
         }
         let settled = match executed {
-            Ok(outcome) => self.settle(run, outcome).await,
-            Err(Stopped::Error(ExecuteError::Retry(reason))) => self.retry(run, reason).await,
+            Ok(outcome) => on_heap(|| self.settle(run, outcome)).await,
+            Err(Stopped::Error(ExecuteError::Retry(reason))) => on_heap(|| self.retry(run, reason)).await,
             Err(Stopped::TimeUp | Stopped::Error(ExecuteError::TooLittleTime)) => {
                 self.hand_over(run, begun).await
             }

@@ -1,6 +1,6 @@
 //! Where the rules are not sure who does what was said, the user chooses: what is asked, and what becomes of the answer.
 
-use agent::{ExecuteError, Outcome, Run};
+use agent::{ExecuteError, Outcome, Run, on_heap};
 use domain::{AgentType, EventKind, Message, TaskState};
 use llm::{Answer, Step, Tool, ToolCall, Why};
 
@@ -94,7 +94,7 @@ impl Thinker {
             },
         };
         thought.first = Some(Answer::from(Step::Call(vec![call])));
-        Box::pin(self.think(run, thought)).await
+        on_heap(|| self.think(run, thought)).await
     }
 }
 

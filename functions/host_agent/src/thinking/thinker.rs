@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::{ExecuteError, Outcome, Run};
+use agent::{ExecuteError, Outcome, Run, on_heap};
 use chrono::DateTime;
 use domain::{MessageId, Task, TaskState, Timestamp, UserContext};
 use llm::{Answer, Model, ModelError, Prompt, Step, Today, Turn};
@@ -221,7 +221,7 @@ impl Thinker {
                 run,
                 thought,
             };
-            match Box::pin(tools.call(answer)).await {
+            match on_heap(|| tools.call(answer)).await {
                 Err(ExecuteError::Stale) => run.reload().await?,
                 called => return called,
             }

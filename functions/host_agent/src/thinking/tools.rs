@@ -1,6 +1,6 @@
 //! The model's tools, on one task.
 
-use agent::{ExecuteError, Run};
+use agent::{ExecuteError, Run, on_heap};
 use consent::{GrantNeed, covers};
 use domain::{
     AgentType, CallEnd, CallResult, EventKind, Job, MessageId, ModelTurn, NewJob, Protection, TaskPlan,
@@ -101,7 +101,7 @@ impl Tools<'_> {
             return Ok(Called::Answered(None));
         };
         let number = transcript::next_step(self.run.task(), &self.thought.unstored);
-        let refused = Box::pin(self.refused(calls, answer.is_by_rule())).await?;
+        let refused = on_heap(|| self.refused(calls, answer.is_by_rule())).await?;
         let is_refused = refused.is_some();
         let Decided { calls: planned, plan } = match refused {
             Some(calls) => Decided { calls, plan: None },
@@ -199,7 +199,7 @@ impl Tools<'_> {
         kinds.extend(self.prepare(sends, &[], missed).await?);
         self.run.record(kinds).await?;
         let fresh: Vec<u32> = sends.iter().map(|send| send.number).collect();
-        Box::pin(advance(&self.agents.deps, self.run, &fresh)).await
+        on_heap(|| advance(&self.agents.deps, self.run, &fresh)).await
     }
 
     /// Finds out what is to be done about each call, and does what is done at once.
@@ -264,7 +264,7 @@ impl Tools<'_> {
                 Tool::Invalid { reason, .. } => failed(reason),
             });
         }
-        Box::pin(self.guard(&mut planning, is_by_rule)).await?;
+        on_heap(|| self.guard(&mut planning, is_by_rule)).await?;
         let sends = planned
             .iter()
             .filter(|planned| matches!(planned, Planned::Send(_)));

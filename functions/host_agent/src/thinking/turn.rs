@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{ExecuteError, Outcome, Run};
+use agent::{ExecuteError, Outcome, Run, on_heap};
 use consent::{Redeemed, TypedCode};
 use domain::{AgentType, Message, MessageId, Part, Task, TaskId, TaskState, Timestamp};
 use llm::{AgentBrief, Agents, Answer, Step, Tool, ToolCall};
@@ -54,7 +54,7 @@ impl Thinker {
                 "The message is too long: I take up to {TEXT_MAX} characters."
             )));
         }
-        Box::pin(self.take(run, text)).await
+        on_heap(|| self.take(run, text)).await
     }
 
     /// Finds out what the message of a new task means, and does it.
@@ -68,16 +68,16 @@ impl Thinker {
                 .tried_again(run.task(), &here, (&text, &Agents::default()))
                 .await;
             if let Some(task) = again.filter(|task| of_agent(task)) {
-                return Box::pin(self.retry(run, &here, task)).await;
+                return on_heap(|| self.retry(run, &here, task)).await;
             }
             let thought = self.thought_of(run);
-            return Box::pin(self.hand_to(run, thought, agent_type)).await;
+            return on_heap(|| self.hand_to(run, thought, agent_type)).await;
         }
         let here = self.beside(run).await?;
         if let Some(note) = Note::of(run.task()) {
             // An execution before this one got that far.
             if let Some(task) = here.iter().find(|task| note.retry_of == Some(task.id)) {
-                return Box::pin(self.retry(run, &here, task)).await;
+                return on_heap(|| self.retry(run, &here, task)).await;
             }
             let text = note.asked.clone().unwrap_or(text);
             return self.request(run, &here, Wanted::of(text, note)).await;
@@ -107,14 +107,14 @@ impl Thinker {
             };
             let mut thought = self.thought_of(run);
             text.clone_into(&mut thought.asked);
-            return Box::pin(self.hand_to(run, thought, agent.agent_type().clone())).await;
+            return on_heap(|| self.hand_to(run, thought, agent.agent_type().clone())).await;
         }
         if self.has_one_agent() || run.task().history.iter().any(has_file) {
             // "Try again with this one": of all that words can mean beside a file, this alone is no request.
             if !self.has_one_agent()
                 && let Some(task) = self.tried_again(run.task(), &here, (&text, &briefs)).await
             {
-                return Box::pin(self.retry(run, &here, task)).await;
+                return on_heap(|| self.retry(run, &here, task)).await;
             }
             let wanted = Wanted {
                 known,
@@ -135,7 +135,7 @@ impl Thinker {
             let meant = chat.meaning(&text, heard.as_ref());
             tracing::debug!(task.id = %run.task().id, meaning = meant.word(), "a message is understood");
             if meant != Meaning::LookElsewhere {
-                return Box::pin(self.act(run, (&here, &briefs, known), meant)).await;
+                return on_heap(|| self.act(run, (&here, &briefs, known), meant)).await;
             }
             elsewhere = Some(self.elsewhere(run.task()).await?);
         }
@@ -237,12 +237,12 @@ impl Thinker {
         let (deps, now) = (self.deps(), run.now());
         let say = |run: &Run, text: String| Ok(Outcome::Message(run.message(&text)));
         match meant {
-            Meaning::Code(tasks) => Box::pin(self.code(run, &tasks)).await,
-            Meaning::Answer(task) => Box::pin(self.hand_on(run, here, task, false)).await,
+            Meaning::Code(tasks) => on_heap(|| self.code(run, &tasks)).await,
+            Meaning::Answer(task) => on_heap(|| self.hand_on(run, here, task, false)).await,
             Meaning::AnswerAnd(task, first, rest) => {
-                Box::pin(self.answer_and(run, (here, briefs), task, (first, rest))).await
+                on_heap(|| self.answer_and(run, (here, briefs), task, (first, rest))).await
             }
-            Meaning::Decline(task) => Box::pin(self.hand_on(run, here, task, true)).await,
+            Meaning::Decline(task) => on_heap(|| self.hand_on(run, here, task, true)).await,
             Meaning::Cancel(tasks, rest) => {
                 let told = own_tasks::cancel_all(deps, &tasks).await?;
                 // "Lunch, and cancel the report": what is left may answer another one.
@@ -259,21 +259,21 @@ impl Thinker {
                         return Ok(goes_on_in(run, task, Some(&told)));
                     }
                 }
-                Box::pin(self.then(run, here, (told, rest, None))).await
+                on_heap(|| self.then(run, here, (told, rest, None))).await
             }
             Meaning::CancelPart(task, jobs, rest) => {
                 let told = own_tasks::cancel_part(deps, task, &jobs).await?;
-                Box::pin(self.then(run, here, (told, rest, None))).await
+                on_heap(|| self.then(run, here, (told, rest, None))).await
             }
             Meaning::CancelAndWhich(here_too, there, rest) => {
                 let told = own_tasks::cancel_all(deps, &here_too).await?;
                 let question = Question::about(Deed::Cancel, &there);
                 let told = format!("{told}\n{}", which(Deed::Cancel, &there, now));
-                Box::pin(self.then(run, here, (told, rest, Some(question)))).await
+                on_heap(|| self.then(run, here, (told, rest, Some(question)))).await
             }
             Meaning::Which(to, tasks, rest) => {
                 let question = Question::about(to, &tasks);
-                Box::pin(self.then(run, here, (which(to, &tasks, now), rest, Some(question)))).await
+                on_heap(|| self.then(run, here, (which(to, &tasks, now), rest, Some(question)))).await
             }
             // A hosted model has more to say to it than "All right", or that there are no news of anything.
             Meaning::Talk(Talk::About | Talk::Chatter) | Meaning::Nothing(Nothing::ToTell, None)
@@ -284,7 +284,7 @@ impl Thinker {
                 self.request(run, here, wanted).await
             }
             Meaning::Nothing(nothing, rest) => {
-                Box::pin(self.then(run, here, (nothing_of(nothing).to_owned(), rest, None))).await
+                on_heap(|| self.then(run, here, (nothing_of(nothing).to_owned(), rest, None))).await
             }
             Meaning::Agreeing(tasks) => say(run, wording::agree_there(&tasks)),
             Meaning::WhichWord(tasks) => say(run, wording::which_waits(&tasks, now)),
@@ -294,7 +294,7 @@ impl Thinker {
             }
             Meaning::StatusAnd(tasks, rest) => {
                 let told = own_tasks::status_of(deps, &tasks, now).await?;
-                Box::pin(self.then(run, here, (told, Some(rest), None))).await
+                on_heap(|| self.then(run, here, (told, Some(rest), None))).await
             }
             Meaning::Open(tasks) => say(run, wording::open(&tasks)),
             Meaning::OpenElsewhere(tasks) if !tasks.is_empty() => {
@@ -305,7 +305,7 @@ impl Thinker {
                 )
             }
             Meaning::OpenElsewhere(_) => say(run, wording::open(&[])),
-            Meaning::Retry(task) => Box::pin(self.retry(run, here, task)).await,
+            Meaning::Retry(task) => on_heap(|| self.retry(run, here, task)).await,
             Meaning::Talk(talk) => {
                 if known.is_none() {
                     self.discover().await?;

@@ -9,7 +9,7 @@
 //! Every move is stored before anything is sent, with the plan as it is then: whoever goes on after a crash finds the jobs that
 //! were begun, and begins none twice.
 
-use agent::{ExecuteError, Run};
+use agent::{ExecuteError, Run, on_heap};
 use domain::{EventKind, Job, PlanMoves, StepState, Task, TaskPlan, TaskState};
 
 use crate::advance::advance;
@@ -34,7 +34,8 @@ impl Thinker {
             return Ok(());
         }
         let mut thought = self.thought_of(run);
-        Box::pin(self.tools(run, &mut thought).walk(changed)).await
+        let mut tools = self.tools(run, &mut thought);
+        on_heap(|| tools.walk(changed)).await
     }
 }
 
@@ -63,7 +64,7 @@ impl Tools<'_> {
             kinds.extend(self.prepare(&sends, &early, &listed).await?);
             self.run.record(kinds).await?;
             let fresh: Vec<u32> = sends.iter().map(|send| send.number).collect();
-            Box::pin(advance(&self.agents.deps, self.run, &fresh)).await?;
+            on_heap(|| advance(&self.agents.deps, self.run, &fresh)).await?;
         }
         Ok(())
     }

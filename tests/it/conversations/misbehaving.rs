@@ -173,6 +173,9 @@ async fn evening(asked: &'static [(&'static str, &'static str)], rows: &[Row]) -
     for (kind, _) in asked {
         Agent::start(&local, kind).await;
     }
+    // Seconds are counted below, of agents: whoever asks first here waits until every card has been read.
+    let first = ("first", "m0", "Paint the fence green");
+    local.user("acme").chat_as_it_comes(first, |_| false).await;
     let ticker = play::tick(clock);
     let begun = local.clock.now();
     let mut all = join_all(asked.iter().map(|asked| watch(&local, *asked))).await;

@@ -101,13 +101,15 @@ impl Engine {
     /// # Errors
     /// [`EmbedError`] where the sentences have no vectors.
     pub async fn new(embed: Arc<dyn Embed>, kept: Arc<dyn VectorStore>) -> Result<Self, EmbedError> {
-        let key = kept::key([embed.model(), FILE]);
-        let known = kept.load(&key).await.and_then(|bytes| Learnt::read(&bytes));
-        let (learnt, background) = match known {
+        let key = kept::key([embed.model(), FILE, Learnt::FORM]);
+        let known = kept::load_pieces(kept.as_ref(), &key).await;
+        let (learnt, background) = match known.and_then(|bytes| Learnt::read(&bytes)) {
             Some(learnt) => (learnt, None),
             None => {
-                let (learnt, background) = learn(embed.as_ref(), kept.as_ref()).await?;
-                kept.keep(&key, learnt.kept()).await;
+                let (bytes, background) = learn(embed.as_ref(), kept.as_ref()).await?;
+                kept::keep_pieces(kept.as_ref(), &key, &bytes).await;
+                // As the next process reads it, so that it is the same for both.
+                let learnt = Learnt::read(&bytes).ok_or(EmbedError::Form)?;
                 (learnt, Some(background))
             }
         };
@@ -173,12 +175,13 @@ impl Engine {
         let reading = |vector: &Vector| {
             let said = self.learnt.space.direction(vector);
             let second = |of: Vec<f32>| of.get(1).copied().unwrap_or_default();
+            let near = self.learnt.near(&said);
             Reading {
-                acts: self.learnt.acts.of(said.numbers()),
-                talk: self.learnt.talk.of(said.numbers()),
-                destroys: second(self.learnt.destroys.of(said.numbers())),
-                conditional: second(self.learnt.conditional.of(said.numbers())),
-                corrects: second(self.learnt.corrects.of(said.numbers())),
+                acts: self.learnt.acts.of(&near),
+                talk: self.learnt.talk.of(&near),
+                destroys: second(self.learnt.destroys.of(&near)),
+                conditional: second(self.learnt.conditional.of(&near)),
+                corrects: second(self.learnt.corrects.of(&near)),
                 fits: cards.iter().map(|card| card.fit(&said)).collect(),
             }
         };
@@ -278,13 +281,13 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     spawn_blocking(work).await.map_err(|_| EmbedError::Failed)
 }
 
-async fn learn(embed: &dyn Embed, kept: &dyn VectorStore) -> Result<(Learnt, Arc<[Vector]>), EmbedError> {
+async fn learn(embed: &dyn Embed, kept: &dyn VectorStore) -> Result<(Vec<u8>, Arc<[Vector]>), EmbedError> {
     let vectors = all_vectors(embed, kept).await?;
     aside(move || {
         let all: Vec<Sentence> = sentences().collect();
         let learnt = Learnt::of(&all, &vectors);
         let background = background(&learnt, &vectors);
-        (learnt, background)
+        (learnt.kept(), background)
     })
     .await
 }

@@ -31,6 +31,43 @@ pub trait VectorStore: Send + Sync {
     async fn keep(&self, key: &str, bytes: Vec<u8>);
 }
 
+/// Most bytes that are kept under one key.
+const PIECE_MAX: usize = 250_000;
+/// Most pieces of what is larger.
+const PIECES_MAX: usize = 16;
+
+/// Keeps what may be larger than one value, in pieces, the first under the key itself.
+pub(crate) async fn keep_pieces(kept: &dyn VectorStore, of: &str, bytes: &[u8]) {
+    let mut pieces: Vec<Vec<u8>> = bytes.chunks(PIECE_MAX).map(<[u8]>::to_vec).collect();
+    // The last is shorter than a piece may be, which tells its end.
+    if bytes.len().is_multiple_of(PIECE_MAX) {
+        pieces.push(Vec::new());
+    }
+    for (at, piece) in pieces.into_iter().enumerate() {
+        kept.keep(&piece_key(of, at), piece).await;
+    }
+}
+
+/// What was kept so; none where a piece is missing.
+pub(crate) async fn load_pieces(kept: &dyn VectorStore, of: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for at in 0..PIECES_MAX {
+        let piece = kept.load(&piece_key(of, at)).await?;
+        bytes.extend_from_slice(&piece);
+        if piece.len() < PIECE_MAX {
+            return Some(bytes);
+        }
+    }
+    None
+}
+
+fn piece_key(of: &str, at: usize) -> String {
+    match at {
+        0 => of.to_owned(),
+        at => key([of, at.to_string().as_str()]),
+    }
+}
+
 /// Keeps nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoStore;

@@ -7,7 +7,7 @@
 )]
 
 /// How strongly large weights are held back.
-const RIDGE: f64 = 0.01;
+const RIDGE: f64 = 0.002;
 
 /// A fitted classifier: a row of weights a class, the last of them for the constant.
 #[derive(Debug, Clone, PartialEq)]

@@ -174,14 +174,13 @@ impl Engine {
         let vectors = self.lately(&texts).await?;
         let reading = |vector: &Vector| {
             let said = self.learnt.space.direction(vector);
-            let second = |of: Vec<f32>| of.get(1).copied().unwrap_or_default();
-            let near = self.learnt.near(&said);
+            let speaks = self.learnt.speaks(&said);
             Reading {
-                acts: self.learnt.acts.of(&near),
-                talk: self.learnt.talk.of(&near),
-                destroys: second(self.learnt.destroys.of(&near)),
-                conditional: second(self.learnt.conditional.of(&near)),
-                corrects: second(self.learnt.corrects.of(&near)),
+                acts: speaks.acts,
+                talk: speaks.talk,
+                destroys: speaks.destroys,
+                conditional: speaks.conditional,
+                corrects: speaks.corrects,
                 fits: cards.iter().map(|card| card.fit(&said)).collect(),
             }
         };

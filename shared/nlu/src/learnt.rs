@@ -5,15 +5,18 @@
 //! the rest of the sentences to weigh them (Williams and Seeger, *Using the Nyström method to speed up kernel machines*, 2001). Of
 //! sentences kept back a fifth fewer are misread than by the directions themselves, and of requests four fifths fewer.
 
+use std::collections::BTreeMap;
+
 use crate::embed::Vector;
 use crate::kept;
-use crate::probe::Probe;
+use crate::probe::{Fit, Probe, Products};
 use crate::sentences::{Act, Sentence, Talk, languages, sentences};
 use crate::space::Space;
 
+/// How many classes each probe tells apart: acts, kinds of talk, whether something is destroyed, waited for, corrected.
+const CLASSES: [usize; 5] = [Act::ALL.len(), Talk::ALL.len(), 2, 2, 2];
 /// Rows of weights of all probes.
-const ROWS: usize = Act::ALL.len() + Talk::ALL.len() + 2 + 2 + 2;
-
+const ROWS: usize = CLASSES[0] + CLASSES[1] + CLASSES[2] + CLASSES[3] + CLASSES[4];
 /// Most landmarks.
 const LANDMARKS_MAX: usize = 1_000;
 /// How fast a landmark is out of sight, by the cosine.
@@ -24,18 +27,35 @@ const SHARPNESS: f32 = 2.0;
 pub(crate) struct Learnt {
     pub(crate) space: Space,
     landmarks: Vec<Vector>,
-    pub(crate) acts: Probe,
-    pub(crate) talk: Probe,
-    pub(crate) destroys: Probe,
-    pub(crate) conditional: Probe,
-    pub(crate) corrects: Probe,
+    probes: [Probe; 5],
+}
+
+/// What speaks for each class of each probe.
+pub(crate) struct Speaks {
+    pub(crate) acts: Vec<f32>,
+    pub(crate) talk: Vec<f32>,
+    pub(crate) destroys: f32,
+    pub(crate) conditional: f32,
+    pub(crate) corrects: f32,
+}
+
+/// The class of a sentence for each probe; none where it teaches that one nothing.
+fn classes(sentence: &Sentence) -> [Option<usize>; 5] {
+    let talk = |talk: Talk| Talk::ALL.iter().position(|known| *known == talk);
+    [
+        Act::ALL.iter().position(|act| *act == sentence.act),
+        sentence.talk.and_then(talk),
+        sentence.destroys.map(usize::from),
+        sentence.is_conditional.map(usize::from),
+        sentence.corrects.map(usize::from),
+    ]
 }
 
 impl Learnt {
     /// Another way of learning is another name.
     pub(crate) const FORM: &str = "landmarks";
 
-    /// Learns from all sentences, each with its vector. That takes a second of computing.
+    /// Learns from all sentences, each with its vector. That takes some seconds of computing.
     pub(crate) fn of(all: &[Sentence], vectors: &[Vector]) -> Self {
         let space = Space::of(all.iter().copied().zip(vectors));
         let directions: Vec<Vector> = vectors.iter().map(|vector| space.direction(vector)).collect();
@@ -43,45 +63,51 @@ impl Learnt {
         let chosen = (0..count).filter_map(|at| directions.get(at * all.len() / count).cloned());
         let landmarks: Vec<Vector> = chosen.collect();
         let near: Vec<Vec<f32>> = directions.iter().map(|said| nearness(&landmarks, said)).collect();
-        let fit = |class: &dyn Fn(&Sentence) -> Option<usize>, classes: usize| {
-            let examples: Vec<(&[f32], usize)> = all
-                .iter()
-                .zip(&near)
-                .filter_map(|(sentence, near)| Some((near.as_slice(), class(sentence)?)))
-                .collect();
-            Probe::fit(&examples, classes)
-        };
-        let act = |sentence: &Sentence| Act::ALL.iter().position(|act| *act == sentence.act);
-        let talk = |sentence: &Sentence| Talk::ALL.iter().position(|talk| Some(*talk) == sentence.talk);
+        // Sentences that teach the same are multiplied once, for all probes.
+        let mut alike: BTreeMap<[Option<usize>; 5], Vec<&[f32]>> = BTreeMap::new();
+        for (sentence, near) in all.iter().zip(&near) {
+            alike.entry(classes(sentence)).or_default().push(near);
+        }
+        let mut fits = CLASSES.map(|classes| Fit::new(count, classes));
+        for (of_each, rows) in &alike {
+            for (fit, class) in fits.iter_mut().zip(of_each) {
+                fit.count(*class, rows.len());
+            }
+        }
+        for (of_each, rows) in alike {
+            let products = Products::of(&rows, count);
+            for (fit, class) in fits.iter_mut().zip(of_each) {
+                fit.add(class, &products);
+            }
+        }
         Self {
-            acts: fit(&act, Act::ALL.len()),
-            talk: fit(&talk, Talk::ALL.len()),
-            destroys: fit(&|sentence| sentence.destroys.map(usize::from), 2),
-            conditional: fit(&|sentence| sentence.is_conditional.map(usize::from), 2),
-            corrects: fit(&|sentence| sentence.corrects.map(usize::from), 2),
             space,
             landmarks,
+            probes: fits.map(Fit::solved),
         }
     }
 
-    /// How near a direction is to each landmark, which the probes read.
-    pub(crate) fn near(&self, said: &Vector) -> Vec<f32> {
-        nearness(&self.landmarks, said)
+    /// Reads a direction.
+    pub(crate) fn speaks(&self, said: &Vector) -> Speaks {
+        let near = nearness(&self.landmarks, said);
+        let [acts, talk, rest @ ..] = &self.probes;
+        let [destroys, conditional, corrects] = rest.each_ref().map(|probe| {
+            let speaks = probe.of(&near);
+            speaks.get(1).copied().unwrap_or_default()
+        });
+        Speaks {
+            acts: acts.of(&near),
+            talk: talk.of(&near),
+            destroys,
+            conditional,
+            corrects,
+        }
     }
 
     /// The same as bytes: the means of the space, the rows of the probes, then the landmarks.
     pub(crate) fn kept(&self) -> Vec<u8> {
-        let probes = [
-            &self.acts,
-            &self.talk,
-            &self.destroys,
-            &self.conditional,
-            &self.corrects,
-        ];
-        let rows = probes
-            .into_iter()
-            .flat_map(|probe| &probe.rows)
-            .map(Vec::as_slice);
+        let rows = self.probes.iter().flat_map(|probe| &probe.rows);
+        let rows = rows.map(Vec::as_slice);
         let mut bytes = kept::numbers(self.space.means().chain(rows).flatten().copied());
         bytes.extend(kept::packed(&self.landmarks));
         bytes
@@ -102,15 +128,11 @@ impl Learnt {
         }
         let mut means = of_space.chunks_exact(width).map(<[f32]>::to_vec);
         let mut rows = of_probes.chunks_exact(count + 1).map(<[f32]>::to_vec);
-        let mut probe = |count: usize| Probe {
-            rows: rows.by_ref().take(count).collect(),
-        };
+        let probes = CLASSES.map(|classes| Probe {
+            rows: rows.by_ref().take(classes).collect(),
+        });
         Some(Self {
-            acts: probe(Act::ALL.len()),
-            talk: probe(Talk::ALL.len()),
-            destroys: probe(2),
-            conditional: probe(2),
-            corrects: probe(2),
+            probes,
             space: Space::around(means.next()?, means.collect()),
             landmarks,
         })
@@ -153,10 +175,10 @@ mod tests {
             read.space.direction(&vectors[5]),
         );
         assert_eq!(before, after);
-        let speaks = |learnt: &Learnt| learnt.acts.of(&learnt.near(&before));
-        let mut both = speaks(&learnt).into_iter().zip(speaks(&read));
-        assert!(both.all(|(before, after)| (before - after).abs() < 0.05));
-        assert_eq!(learnt.conditional, read.conditional);
+        let (before, after) = (learnt.speaks(&before), read.speaks(&after));
+        let mut acts = before.acts.iter().zip(&after.acts);
+        assert!(acts.all(|(before, after)| (before - after).abs() < 0.05));
+        assert!((before.conditional - after.conditional).abs() < 0.05);
         for bad in [&bytes[4..], &bytes[..bytes.len() - 4], &bytes[..8], &[]] {
             assert!(Learnt::read(bad).is_none(), "{} bytes", bad.len());
         }

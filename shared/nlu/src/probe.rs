@@ -1,4 +1,4 @@
-//! A linear classifier over directions: ridge regression on one column a class, each class weighing the same however many
+//! A linear classifier: ridge regression on one column a class, each class weighing the same however many
 //! sentences it has (Hastie, Tibshirani, Friedman, *The Elements of Statistical Learning*, sections 3.4.1 and 4.2).
 
 #![expect(
@@ -15,48 +15,100 @@ pub(crate) struct Probe {
     pub(crate) rows: Vec<Vec<f32>>,
 }
 
-impl Probe {
-    /// Fits it to directions with the number of the class of each.
-    pub(crate) fn fit(examples: &[(&[f32], usize)], classes: usize) -> Self {
-        let width = examples.first().map_or(0, |(numbers, _)| numbers.len()) + 1;
-        let mut counts = vec![0_u32; classes];
-        for (_, class) in examples {
-            counts[*class] += 1;
-        }
-        let mut gram = vec![0.0_f64; width * width];
-        let mut targets = vec![vec![0.0_f64; width]; classes];
-        let mut row = vec![0.0_f64; width];
-        for (numbers, class) in examples {
-            let weight = 1.0 / f64::from(counts[*class]);
-            row.iter_mut()
-                .zip(numbers.iter().copied().chain([1.0]))
+/// Products of rows of numbers with themselves, a one behind each, summed over rows: the lower half, row by row.
+#[derive(Debug, Clone)]
+pub(crate) struct Products {
+    numbers: Vec<f64>,
+    width: usize,
+}
+
+impl Products {
+    pub(crate) fn of(rows: &[&[f32]], width: usize) -> Self {
+        let width = width + 1;
+        let mut products = Self {
+            numbers: vec![0.0; width * width],
+            width,
+        };
+        let mut own = vec![0.0_f64; width];
+        for row in rows {
+            own.iter_mut()
+                .zip(row.iter().copied().chain([1.0]))
                 .for_each(|(to, from)| *to = f64::from(from));
-            for (at, value) in row.iter().enumerate() {
-                let value = value * weight;
-                let to = &mut gram[at * width..at * width + at + 1];
+            for (at, value) in own.iter().enumerate() {
+                let to = &mut products.numbers[at * width..at * width + at + 1];
                 to.iter_mut()
-                    .zip(&row)
+                    .zip(&own)
                     .for_each(|(to, other)| *to += value * other);
             }
-            for (number, target) in targets.iter_mut().enumerate() {
-                let wanted = if number == *class { weight } else { -weight };
-                target
-                    .iter_mut()
-                    .zip(&row)
-                    .for_each(|(to, value)| *to += wanted * value);
-            }
         }
+        products
+    }
+
+    /// The sums of the rows, then how many they are.
+    fn sums(&self) -> &[f64] {
+        &self.numbers[self.width * (self.width - 1)..]
+    }
+}
+
+/// A classifier that is being fitted.
+pub(crate) struct Fit {
+    products: Products,
+    targets: Vec<Vec<f64>>,
+    counts: Vec<f64>,
+}
+
+impl Fit {
+    /// For rows of this width, of so many classes.
+    pub(crate) fn new(width: usize, classes: usize) -> Self {
+        let products = Products::of(&[], width);
+        Self {
+            targets: vec![vec![0.0; products.width]; classes],
+            products,
+            counts: vec![0.0; classes],
+        }
+    }
+
+    /// Counts rows of a class, before any are taken.
+    #[expect(clippy::cast_precision_loss, reason = "some thousand sentences")]
+    pub(crate) fn count(&mut self, class: Option<usize>, rows: usize) {
+        class
+            .into_iter()
+            .for_each(|class| self.counts[class] += rows as f64);
+    }
+
+    /// Takes rows of a class; those of none say nothing.
+    pub(crate) fn add(&mut self, class: Option<usize>, of_rows: &Products) {
+        let Some(class) = class else { return };
+        let weight = 1.0 / self.counts[class];
+        let add = |to: &mut [f64], weight: f64, from: &[f64]| {
+            to.iter_mut()
+                .zip(from)
+                .for_each(|(to, from)| *to += weight * from);
+        };
+        add(&mut self.products.numbers, weight, &of_rows.numbers);
+        for (number, target) in self.targets.iter_mut().enumerate() {
+            let wanted = if number == class { weight } else { -weight };
+            add(target, wanted, of_rows.sums());
+        }
+    }
+
+    /// The classifier.
+    pub(crate) fn solved(mut self) -> Probe {
+        let width = self.products.width;
         for at in 0..width {
-            gram[at * width + at] += RIDGE;
+            self.products.numbers[at * width + at] += RIDGE;
         }
-        let root = cholesky(gram, width);
-        let rows = targets
+        let root = cholesky(self.products.numbers, width);
+        let rows = self
+            .targets
             .into_iter()
             .map(|target| solved(&root, target).into_iter().map(narrowed).collect())
             .collect();
-        Self { rows }
+        Probe { rows }
     }
+}
 
+impl Probe {
     /// What speaks for each class, about -1 to 1.
     pub(crate) fn of(&self, numbers: &[f32]) -> Vec<f32> {
         let of_row = |row: &Vec<f32>| {
@@ -113,6 +165,21 @@ fn solved(root: &[f64], mut target: Vec<f64>) -> Vec<f64> {
 mod tests {
     use super::*;
 
+    fn fitted(examples: &[(&[f32], usize)]) -> Probe {
+        let of = |wanted: usize| -> Vec<&[f32]> {
+            let own = examples.iter().filter(|(_, class)| *class == wanted);
+            own.map(|(point, _)| *point).collect()
+        };
+        let mut fit = Fit::new(2, 2);
+        for class in [0, 1] {
+            fit.count(Some(class), of(class).len());
+        }
+        for class in [0, 1] {
+            fit.add(Some(class), &Products::of(&of(class), 2));
+        }
+        fit.solved()
+    }
+
     #[test]
     fn classes_that_a_line_parts_are_told_apart() {
         let points = [
@@ -128,7 +195,7 @@ mod tests {
             .enumerate()
             .map(|(at, point)| (point.as_slice(), usize::from(at >= 3)))
             .collect();
-        let probe = Probe::fit(&examples, 2);
+        let probe = fitted(&examples);
         for (point, class) in examples {
             let speaks = probe.of(point);
             assert!(
@@ -147,7 +214,7 @@ mod tests {
             .map(|point| (point.as_slice(), 0))
             .chain(rare.iter().map(|point| (point.as_slice(), 1)))
             .collect();
-        let between = Probe::fit(&examples, 2).of(&[0.0, 0.0]);
+        let between = fitted(&examples).of(&[0.0, 0.0]);
         assert!((between[0] - between[1]).abs() < 0.05, "{between:?}");
     }
 }

@@ -28,6 +28,11 @@ const NAMED: f32 = 1.5;
 const NAMED_ALONE: f32 = 3.0;
 /// What all words together count for at most.
 const SCORE_MAX: f32 = 3.0;
+/// What an id counts for that begins as those of a card do.
+const ID_SAYS: f32 = 3.0;
+/// Most letters before an id's number, and fewest digits of it: "A4" and "Q3" are ids of nobody's.
+const KIND_MAX: usize = 6;
+const DIGITS_MIN: usize = 2;
 /// So much in common is enough, where nobody else has as much; and how much better a card fits for each rare word beyond that, in the
 /// engine's deviations.
 const ENOUGH: f32 = 0.3;
@@ -44,6 +49,8 @@ pub(crate) struct Lexicon {
 struct Card {
     named: HashSet<String>,
     told: HashSet<String>,
+    /// What ids begin with in what it says of itself: "inv" of "INV-2043".
+    kinds: HashSet<String>,
 }
 
 impl Lexicon {
@@ -58,6 +65,7 @@ impl Lexicon {
             let told = texts(agent).into_iter().flat_map(stems);
             let told = told.filter(|word| !word.is_passing);
             Card {
+                kinds: texts(agent).into_iter().flat_map(kinds).take(WORDS_MAX).collect(),
                 named: names.flat_map(stems).map(|word| word.stem).collect(),
                 told: described
                     .flat_map(stems)
@@ -82,13 +90,15 @@ impl Lexicon {
         let mut said: Vec<Stem> = stems(text).take(WORDS_MAX).collect();
         said.sort_by(|one, other| one.stem.cmp(&other.stem));
         said.dedup_by(|one, other| one.stem == other.stem);
+        let ids: Vec<String> = kinds(text).take(WORDS_MAX).collect();
         let score = |card: &Card| {
             let of = |word: &Stem| match () {
                 () if card.named.contains(&word.stem) => word.rarity * named,
                 () if card.told.contains(&word.stem) => word.rarity,
                 () => 0.0,
             };
-            said.iter().map(of).sum::<f32>().min(SCORE_MAX)
+            let is_own = ids.iter().any(|kind| card.kinds.contains(kind));
+            said.iter().map(of).sum::<f32>().min(SCORE_MAX) + if is_own { ID_SAYS } else { 0.0 }
         };
         self.cards.iter().map(score).collect()
     }
@@ -158,6 +168,21 @@ fn stems(text: &str) -> impl Iterator<Item = Stem> {
     })
 }
 
+/// What the ids of a text begin with, in small letters: "inv" of "INV-2043" and of "inv2043".
+fn kinds(text: &str) -> impl Iterator<Item = String> {
+    let tokens = text.split(|c: char| !c.is_alphanumeric() && !"-_#".contains(c));
+    tokens.filter_map(|token| {
+        let token = token.trim_start_matches(['-', '_', '#']);
+        let digits = token.trim_start_matches(char::is_alphabetic);
+        let kind = token.strip_suffix(digits)?;
+        let number = digits.trim_start_matches(['-', '_', '#']);
+        let is_id = (1..=KIND_MAX).contains(&kind.chars().count())
+            && number.len() >= DIGITS_MIN
+            && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_id.then(|| kind.to_lowercase())
+    })
+}
+
 /// What an agent says of itself, as far as it is read.
 pub(super) fn texts(agent: &AgentBrief) -> Vec<&str> {
     let mut texts = vec![agent.name(), agent.description()];
@@ -217,6 +242,20 @@ mod tests {
         }
         assert!(best_fitting(&[], "search").is_empty());
         assert_eq!(best_fitting(&[library], "anything"), [0]);
+    }
+
+    #[test]
+    fn an_id_is_of_the_card_that_has_such_ids() {
+        assert_eq!(
+            kinds("INV-2043, hd17, #QS_881 and A4").collect::<Vec<_>>(),
+            ["inv", "hd", "qs"]
+        );
+        let bills = search("Payables", "Says where a bill such as INV-2043 is.");
+        let tickets = search("Desk", "Says where a ticket such as HD-17 is.");
+        let agents = [bills, tickets];
+        for (text, expect) in [("wheres inv-2310 at", 0), ("Und HD-212?", 1)] {
+            assert_eq!(best_fitting(&agents, text), [expect], "{text}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! It fails where a set is understood worse than its row of [`SETS`] says. The prompts of `tests/data/understanding` were written by
 //! somebody who had read no code; their first play stands in `tests/data/README.md`.
 
+mod cards;
 mod conversations;
 
 use std::collections::BTreeSet;
@@ -137,8 +138,9 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    let understanding = slot.clone();
+    let (understanding, cards_by) = (slot.clone(), slot.clone());
     let model: Arc<dyn Model> = llm::offline(slot);
+    let reader = Arc::clone(&model);
     let mut is_good = true;
     for (name, least, most) in SETS {
         let (agents, effects, rows) = set(name);
@@ -181,10 +183,26 @@ async fn main() -> ExitCode {
         println!("{name:20} {figures}");
         is_good &= figures.share(Verdict::Right) >= least && figures.share(Verdict::Wrong) <= most;
     }
+    if let Some(engine) = cards_by.ready().await {
+        let figures = cards::play(reader.as_ref(), engine, &agents).await;
+        for figure in &figures {
+            let cards::Figure(name, count, all, least) = figure;
+            println!(
+                "{name:48} {count} of {all} ({} %, at least {least})",
+                figure.share()
+            );
+            is_good &= figure.share() >= *least;
+        }
+        for (many, wrong, asked, all) in cards::beside_others(reader.as_ref()).await {
+            println!(
+                "with {many:2} agents of others beside ours: of {all} right {wrong} wrong, {asked} asked about"
+            );
+        }
+    }
     match is_good || arguments.words {
         true => ExitCode::SUCCESS,
         false => {
-            eprintln!("error: a set is understood worse than it was: {SETS:?}");
+            eprintln!("error: a set is understood worse than it was: {SETS:?}, {CONVERSATIONS:?}");
             ExitCode::FAILURE
         }
     }

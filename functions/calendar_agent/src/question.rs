@@ -57,7 +57,10 @@ pub(crate) fn schema() -> Value {
 
 /// The same; a kind of question is described by what it is told by.
 fn described(told: fn(&'static str) -> &'static str) -> Value {
-    let kinds = KINDS.map(|(name, words)| json!({"const": name, "description": told(words)}));
+    let kinds = KINDS.into_iter();
+    let kinds = kinds.map(|(name, words)| json!({"const": name, "description": told(words)}));
+    let mut kinds: Vec<Value> = kinds.collect();
+    kinds.dedup();
     json!({
         "type": "object",
         "properties": {

@@ -42,7 +42,7 @@ const KINDS: [(&str, &str); 6] = [
     ),
     (
         "events",
-        "`what's` `whats` `what is on` `what is in` `what do i` `what did i` `what have i` `what time is` `show` `list` `which`",
+        "`what's on` `what is on` `what do i` `what did i` `what have i` `what time is` what what's whats which show list",
     ),
     (
         "events",

@@ -143,6 +143,11 @@ fn questions_are_read() {
             "Slot 11-30..12-03 (4) 30",
         ),
         ("Could we do dinner on Saturday?", "Free 12-05 18:00-22:00 60"),
+        ("Which day am I free this weekend?", "Free 12-05..12-06 (2) 60"),
+        ("What's my availability on Friday?", "Free 12-04 60"),
+        ("Show me when I am free on Friday", "Free 12-04 60"),
+        ("What have I got booked on Friday?", "Events 12-04 60"),
+        ("Show Friday", "Events 12-04 60"),
     ] {
         let read = read(said);
         assert_eq!(read.as_ref().map(told).as_deref(), Ok(expected), "{said}");

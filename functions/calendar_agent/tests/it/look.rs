@@ -138,6 +138,13 @@ async fn what_is_said_next_changes_what_was_said() {
         said(&mended).starts_with("On Friday 4 December 2026 from 15:00 to 17:00 you are busy"),
         "{mended}"
     );
+    let asked = world.ask("Am I free from Friday 6 pm to Sunday 8 pm?").await;
+    assert!(said(&asked).starts_with("I look at the same hours"), "{asked}");
+    let other = world.told(ADA, "on Saturday then", asked["id"].as_str()).await;
+    assert!(
+        said(&other).starts_with("You are free on Saturday 5 December 2026."),
+        "{other}"
+    );
     // Nobody disconnects by a follow-up.
     world.clock.advance(Duration::from_secs(1));
     world.sent(ADA, "Disconnect my calendar", chat).await;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use words::{Glossary, phrases};
 
 use super::one_of::OneOf;
@@ -113,6 +113,14 @@ impl Takes {
     pub fn is_in_turn(&self, name: &str) -> bool {
         let mut fields = self.fields.iter();
         fields.any(|field| field.name == name && matches!(field.slot, Slot::Answers))
+    }
+
+    /// Whether a field of which it was not clear what is meant is so no more, once this is said: of hours also by other days.
+    #[must_use]
+    pub fn is_settled(&self, name: &str, said: &Map<String, Value>) -> bool {
+        let is_hours = self.named(|slot| matches!(slot, Slot::Hours)) == Some(name);
+        let days = self.named(|slot| matches!(slot, Slot::Days));
+        said.contains_key(name) || is_hours && days.is_some_and(|days| said.contains_key(days))
     }
 
     /// Whether a sentence is read as a whole, as its places and days tell each other.

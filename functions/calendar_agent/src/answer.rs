@@ -29,7 +29,7 @@ struct Told {
 impl Told {
     fn artifact(mut self, wanted: &Wanted, zone: Tz) -> Artifact {
         self.lines.push(format!("Times are those of {}.", zone.name()));
-        if wanted.with_others {
+        if wanted.kind == Kind::Slot {
             self.lines.push("I looked at your calendar alone.".to_owned());
         }
         if self.sandbox {
@@ -72,10 +72,9 @@ fn free(wanted: &Wanted, zone: Tz, busy: &[Span]) -> Told {
     let mut lines = Vec::new();
     let mut data = Vec::new();
     for day in &wanted.days {
-        let hours = wanted.hours_of(*day);
-        let within = of_day(*day, hours, zone);
+        let within = of_day(*day, wanted.hours, zone);
         let taken: Vec<Span> = busy.iter().filter_map(|span| span.and(within)).collect();
-        let hours = hours.map_or(String::new(), |hours| {
+        let hours = wanted.hours.map_or(String::new(), |hours| {
             format!(" from {} to {}", clock(hours.from), clock(hours.to))
         });
         let when = format!("{}{hours}", date(*day));
@@ -109,10 +108,7 @@ fn slots(wanted: &Wanted, zone: Tz, busy: &[Span], now: DateTime<Utc>) -> Told {
     let length = i64::from(wanted.minutes);
     let mut found: Vec<Span> = Vec::new();
     for day in &wanted.days {
-        let within = match wanted.through {
-            true => of_day(*day, wanted.hours_of(*day), zone),
-            false => of_day(*day, Some(hours), zone),
-        };
+        let within = of_day(*day, Some(hours), zone);
         let gaps = gaps(within, busy).into_iter().filter_map(|gap| {
             let from = at_a_quarter(gap.from.max(now));
             let slot = Span {
@@ -156,7 +152,7 @@ pub(crate) fn events(wanted: &Wanted, zone: Tz, found: &Events) -> Artifact {
     let mut data = Vec::new();
     let mut left = EVENTS_MAX;
     for day in &wanted.days {
-        let within = of_day(*day, wanted.hours_of(*day), zone);
+        let within = of_day(*day, wanted.hours, zone);
         let mut told: Vec<(bool, DateTime<Utc>, String, Value)> = on
             .iter()
             .filter_map(|event| told_on(event, *day, within, zone))

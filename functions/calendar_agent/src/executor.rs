@@ -18,6 +18,7 @@ use consent::{
     covers, reference,
 };
 use domain::{AgentName, Artifact, Caller, Message, Owner, Role, Task, TaskState, UserContext};
+use nlu::Takes;
 use outbound::google_calendar::{EVENTS, FREE_BUSY, GoogleCalendar};
 use outbound::{CallError, below};
 use serde::{Deserialize, Serialize};
@@ -25,13 +26,15 @@ use url::Url;
 
 use crate::PROVIDER;
 use crate::answer;
-use crate::question::{Kind, Reading, Wanted};
+use crate::question::{Kind, Wanted};
 use crate::times::{Span, of_day};
 
 /// The key in a message's metadata under which pages find the link.
 const AUTH_URL: &str = "authUrl";
 /// How long a task waits for its user, with as many links as that takes.
 const PATIENCE: Duration = Duration::from_secs(28 * 24 * 3600);
+/// How far back a follow-up reaches, in questions.
+const EARLIER_MAX: usize = 4;
 /// When a consent that a newer release wrote is looked at again.
 const NEWER: Duration = Duration::from_secs(3600);
 
@@ -43,6 +46,7 @@ pub(crate) struct CalendarExecutor {
     pub(crate) consents: Consents,
     pub(crate) calendar: GoogleCalendar,
     pub(crate) consent_base: Url,
+    pub(crate) takes: Takes,
     /// For the tasks of whoever disconnects.
     pub(crate) wake: Arc<dyn WakeDoor>,
 }
@@ -69,7 +73,7 @@ impl CalendarExecutor {
         };
         let now = DateTime::from_timestamp_millis(run.now().millis()).unwrap_or_default();
         match wanted.kind {
-            Kind::Free | Kind::Slot | Kind::Disconnect => {
+            Kind::Free | Kind::Slot | Kind::Change | Kind::Disconnect => {
                 // Whoever may see busy times alone is not told the calendar's own clock.
                 let zone = wanted.zone.unwrap_or(Tz::UTC);
                 let span = days(wanted, zone);
@@ -224,12 +228,22 @@ impl CalendarExecutor {
 
 #[async_trait]
 impl Executor for CalendarExecutor {
+    fn takes(&self) -> Option<&Takes> {
+        Some(&self.takes)
+    }
+
+    fn recalls(&self) -> usize {
+        EARLIER_MAX
+    }
+
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
-        let said: Vec<&Message> = users(run).collect();
         let user = UserContext::newest(run.task().history.iter());
-        let wanted = match Reading::of(&user, run.now()).read(&said) {
+        let wanted = match Wanted::of(run.taken(), &user, run.now()) {
             Ok(wanted) => wanted,
-            Err(question) => return Ok(Outcome::InputRequired(question)),
+            Err((field, question)) => {
+                let schema = self.takes.schema().of_fields(&[field]);
+                return Ok(Outcome::Missing { question, schema });
+            }
         };
         let consents = self.consents.in_tenant(run.task().tenant.clone());
         if wanted.kind == Kind::Disconnect {
@@ -319,7 +333,7 @@ fn failed(error: &CallError) -> Result<Outcome, ExecuteError> {
 fn days(wanted: &Wanted, zone: Tz) -> Span {
     let day = |day: Option<&NaiveDate>| day.copied().unwrap_or_default();
     let (first, last) = (day(wanted.days.first()), day(wanted.days.last()));
-    let next = match wanted.hours_of(last).is_some_and(|hours| hours.to <= hours.from) {
+    let next = match wanted.hours.is_some_and(|hours| hours.to <= hours.from) {
         true => last.checked_add_days(Days::new(1)).unwrap_or(last),
         false => last,
     };

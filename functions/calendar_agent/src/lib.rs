@@ -83,6 +83,7 @@ pub fn agent(parts: AgentParts, places: Places) -> Result<Arc<Agent>, InvalidId>
         consents,
         calendar,
         consent_base: places.consent,
+        takes: question::takes(),
         wake: Arc::clone(&parts.wake),
     };
     Ok(parts.agent((name, card), (Access::Secured, None), Arc::new(executor)))

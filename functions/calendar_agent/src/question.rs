@@ -1,37 +1,95 @@
-//! What somebody asks of a calendar: data is read before words, and what neither says is asked for.
-//!
-//! ```
-//! use calendar_agent::question::{Kind, Reading};
-//! use domain::{Message, MessageId, Part, Timestamp, UserContext};
-//!
-//! let now = Timestamp::from_millis(1_796_000_000_000); // a Monday, 30 November 2026
-//! let said = Message::user(MessageId::derived("m"), vec![Part::text("Am I free on Friday afternoon?")]);
-//! let wanted = Reading::of(&UserContext::default(), now).read(&[&said]).unwrap();
-//! assert_eq!((wanted.kind, wanted.days[0].to_string().as_str()), (Kind::Free, "2026-12-04"));
-//! ```
+//! What is asked of a calendar, as data, and what to ask where that makes no sense.
 
-mod clocks;
-mod data;
-mod found;
-mod hours;
-mod length;
-mod unread;
-mod words_of;
-
-use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeZone as _, Weekday};
+use agent::Taken;
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, TimeZone as _};
 use chrono_tz::Tz;
-use domain::{Message, Timestamp, UserContext};
-use words::{DateOrder, When};
-
-pub(crate) use data::schema;
+use domain::{Timestamp, UserContext};
+use nlu::Takes;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use words::When;
 
 /// Most days that are looked at.
-const DAYS_MAX: i64 = 31;
+const DAYS_MAX: usize = 31;
 /// The longest time that is looked for, in minutes: the longest day.
 const MINUTES_MAX: u32 = 25 * 60;
+/// How long something takes where nobody says so, in minutes.
+const MINUTES: u32 = 60;
+
+const ASK_KIND: &str =
+    "Shall I say whether you are free then, what is on your calendar, or look for a free time?";
+const ASK_DAYS: &str = "Which day, or which days?";
+const ONLY_LOOKS: &str = "I only look at your calendar and change nothing in it. Shall I say whether you are free then, what is on, or \
+                          look for a free time?";
+
+/// What can be asked, the surest first, and what tells it: words, and `phrases` or a `{field}` that count before them.
+const KINDS: [(&str, &str); 6] = [
+    (
+        "disconnect",
+        "`disconnect` `unlink` `remove access` `revoke access` `end access` `remove your access` `revoke your access`",
+    ),
+    (
+        "slot",
+        "`{minutes}` `slot` `slots` `gap` `gaps` `opening` `openings` `find` `when can` `when could` `when am i free`",
+    ),
+    (
+        "free",
+        "busy available availability booked open time `can we` `could we`",
+    ),
+    (
+        "change",
+        "add book cancel create decline delete invite move postpone remove reschedule `schedule a`",
+    ),
+    (
+        "events",
+        "`what's on` `what is on` `what do i` `what did i` `what have i` `what time is` what what's whats which show list",
+    ),
+    (
+        "events",
+        "calendar calendar's meeting meetings appointment appointments event agenda diary schedule anything everything plans",
+    ),
+];
+
+/// What the agent takes as data, as its card says it.
+pub(crate) fn schema() -> Value {
+    described(|_| "")
+}
+
+/// The same; a kind of question is described by what it is told by.
+fn described(told: fn(&'static str) -> &'static str) -> Value {
+    let kinds = KINDS.into_iter();
+    let kinds = kinds.map(|(name, words)| json!({"const": name, "description": told(words)}));
+    let mut kinds: Vec<Value> = kinds.collect();
+    kinds.dedup();
+    json!({
+        "type": "object",
+        "properties": {
+            "ask": {"type": "string", "oneOf": kinds, "description": ASK_KIND},
+            "days": {
+                "type": "array", "minItems": 1, "maxItems": DAYS_MAX, "items": {"type": "string", "format": "day"},
+                "description": ASK_DAYS,
+            },
+            "hours": {"type": "string", "format": "hours", "description": "From when to when on each day"},
+            "minutes": {
+                "type": "integer", "format": "duration", "minimum": 5, "maximum": MINUTES_MAX,
+                "description": "How long a free time is to be, in minutes",
+            },
+            "timeZone": {"type": "string", "format": "time-zone", "description": "Whose clock it is by"},
+        },
+        "required": ["ask"],
+        "additionalProperties": false,
+    })
+}
+
+/// The same, as it is read from words.
+#[must_use]
+pub fn takes() -> Takes {
+    Takes::new(&described(|words| words), &[]).abroad(include_str!("abroad.txt"))
+}
 
 /// What is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Whether the user is free.
     Free,
@@ -39,6 +97,8 @@ pub enum Kind {
     Events,
     /// When there is time for something.
     Slot,
+    /// To change something, which nobody here does.
+    Change,
     /// Nothing of the calendar: what was agreed to is taken back.
     Disconnect,
 }
@@ -53,20 +113,6 @@ pub struct Hours {
 }
 
 impl Hours {
-    fn from_midnight(to: NaiveTime) -> Self {
-        Self {
-            from: NaiveTime::MIN,
-            to,
-        }
-    }
-
-    fn until_midnight(from: NaiveTime) -> Self {
-        Self {
-            from,
-            to: NaiveTime::MIN,
-        }
-    }
-
     /// How long it is by a clock that goes on evenly.
     fn minutes(self) -> i64 {
         let minutes = (self.to - self.from).num_minutes();
@@ -83,227 +129,129 @@ pub struct Wanted {
     pub days: Vec<NaiveDate>,
     /// The part of each day; none for all of it.
     pub hours: Option<Hours>,
-    /// The hours are when it begins on the first day and ends on the last, and all between is meant.
-    pub through: bool,
     /// How long the time is that is looked for, in minutes.
     pub minutes: u32,
-    /// Whose clock it is by, where that was said.
+    /// Whose clock it is by, where that is known.
     pub zone: Option<Tz>,
-    /// It is to be a time for somebody else too, whose calendar nobody sees.
-    pub with_others: bool,
+}
+
+/// What to ask, and for which field.
+pub type Ask = (&'static str, String);
+
+/// The data, of the types that the schema has.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Data {
+    ask: Option<Kind>,
+    days: Option<Vec<String>>,
+    hours: Option<String>,
+    minutes: Option<u32>,
+    time_zone: Option<String>,
 }
 
 impl Wanted {
-    fn disconnect() -> Self {
-        Self {
-            kind: Kind::Disconnect,
-            days: Vec::new(),
-            hours: None,
-            through: false,
-            minutes: 0,
-            zone: None,
-            with_others: false,
-        }
-    }
-
-    /// The part of one of the days; none for all of it.
-    #[must_use]
-    pub fn hours_of(&self, day: NaiveDate) -> Option<Hours> {
-        let hours = self.hours?;
-        let is_first = self.days.first() == Some(&day);
-        let is_last = self.days.last() == Some(&day);
-        match (self.through, is_first, is_last) {
-            (false, ..) | (_, true, true) => Some(hours),
-            (_, true, false) => Some(Hours::until_midnight(hours.from)),
-            // What ends at midnight has nothing of the last day.
-            (_, false, true) => Some(Hours::from_midnight(hours.to)),
-            (_, false, false) => None,
-        }
-    }
-}
-
-/// What was said so far; anything may be missing.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Said {
-    kind: Option<Kind>,
-    days: Vec<When>,
-    /// The names of days beside dates.
-    named: Vec<(Weekday, When)>,
-    /// The week of the day that is named.
-    is_week: bool,
-    /// The names of days are those of the longer time beside them.
-    within: bool,
-    hours: Option<Hours>,
-    /// The hours are those of the first and the last day.
-    through: bool,
-    minutes: Option<u32>,
-    zone: Option<Tz>,
-    with_others: bool,
-    /// It is about what was.
-    past: bool,
-    /// What cannot be read.
-    wrong: Option<String>,
-}
-
-impl Said {
-    /// What was said later counts.
-    fn then(self, later: Self) -> Self {
-        let dated = !later.days.is_empty();
-        Self {
-            kind: later.kind.or(self.kind),
-            through: if later.hours.is_some() {
-                later.through
-            } else {
-                self.through
-            },
-            hours: later.hours.or(self.hours),
-            minutes: later.minutes.or(self.minutes),
-            named: if dated { later.named } else { self.named },
-            is_week: if dated { later.is_week } else { self.is_week },
-            within: if dated { later.within } else { self.within },
-            days: if dated { later.days } else { self.days },
-            zone: later.zone.or(self.zone),
-            with_others: self.with_others || later.with_others,
-            past: self.past || later.past,
-            wrong: later.wrong,
-        }
-    }
-}
-
-/// How messages are read: whose today it is, and how dates are written there.
-#[derive(Debug, Clone, Copy)]
-pub struct Reading {
-    now: DateTime<chrono::Utc>,
-    zone: Option<Tz>,
-    order: Option<DateOrder>,
-}
-
-impl Reading {
-    /// As this user says things, now.
-    #[must_use]
-    pub fn of(user: &UserContext, now: Timestamp) -> Self {
-        Self {
-            now: DateTime::from_timestamp_millis(now.millis()).unwrap_or_default(),
-            zone: user.time_zone.as_deref().and_then(|zone| zone.parse().ok()),
-            order: user.locale.as_deref().and_then(DateOrder::of),
-        }
-    }
-
-    /// What the messages of a user ask, the oldest first.
+    /// What the data asks.
     ///
     /// # Errors
     /// The question to ask, where something is missing or makes no sense.
-    pub fn read(&self, said: &[&Message]) -> Result<Wanted, String> {
-        let month = self.now.with_timezone(&self.zone.unwrap_or(Tz::UTC)).month();
-        let read = |text: &str| words_of::read(text, self.order, month);
-        let together = said.iter().fold(Said::default(), |before, message| {
-            let text = message.text_to_read();
-            let words = match words::corrected(&text) {
-                Some((first, instead)) => read(first).then(read(instead)),
-                None => read(&text),
-            };
-            // What data say, words do not change.
-            let data = data::read(message);
-            before.then(if data == Said::default() {
-                words
-            } else {
-                words.then(data)
-            })
+    pub fn of(taken: &Taken, user: &UserContext, now: Timestamp) -> Result<Self, Ask> {
+        let ask_kind = || ("ask", ASK_KIND.to_owned());
+        let data: Data = taken.typed().map_err(|_| ask_kind())?;
+        // Nobody ends by "and on Thursday" what they agreed to.
+        let is_recalled = taken.recalled.iter().any(|name| name == "ask");
+        let kind = match data.ask.ok_or_else(ask_kind)? {
+            Kind::Disconnect if is_recalled => return Err(ask_kind()),
+            Kind::Change => return Err(("ask", ONLY_LOOKS.to_owned())),
+            kind => kind,
+        };
+        let zone = data.time_zone.as_ref().or(user.time_zone.as_ref());
+        let zone: Option<Tz> = zone.and_then(|zone| zone.parse().ok());
+        let utc = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default();
+        let now = utc.with_timezone(&zone.unwrap_or(Tz::UTC));
+        let minutes = data.minutes.unwrap_or(MINUTES);
+        let hours = data.hours.as_deref().and_then(words::Hours::of_data);
+        let hours = hours.map(|hours| Hours {
+            from: hours.from,
+            to: hours.to.unwrap_or_else(|| {
+                let length = TimeDelta::minutes(minutes.into());
+                hours.from.overflowing_add_signed(length).0
+            }),
         });
-        self.wanted(together)
-    }
-
-    fn wanted(&self, mut said: Said) -> Result<Wanted, String> {
-        if let Some(wrong) = said.wrong {
-            return Err(wrong);
-        }
-        if said.kind == Some(Kind::Disconnect) {
-            return Ok(Wanted::disconnect());
-        }
-        let zone = said.zone.or(self.zone);
-        let now = self.now.with_timezone(&zone.unwrap_or(Tz::UTC));
-        let today = now.date_naive();
+        let said = data.days.unwrap_or_default();
+        let mut days: Vec<When> = said.iter().filter_map(|day| When::of_data(day)).collect();
         // "Am I free at 5?", said before five.
-        if said.days.is_empty() && said.hours.is_some_and(|hours| hours.from > now.time()) {
-            said.days.push(When::In(0));
+        if days.is_empty() && hours.is_some_and(|hours| hours.from > now.time()) {
+            days.push(When::In(0));
         }
-        let (Some(kind), false) = (said.kind, said.days.is_empty()) else {
-            return Err(missing(said.kind.is_some(), !said.days.is_empty()));
+        let days = match kind {
+            Kind::Disconnect => Vec::new(),
+            _ => dates(&days, now.date_naive())?,
         };
-        let mut days = found::dates(&said, today)?;
-        let (Some(first), Some(last)) = (days.first(), days.last()) else {
-            return Err("I know no such day. Which day do you mean?".to_owned());
-        };
-        if (*last - *first).num_days() >= DAYS_MAX {
-            return Err(too_many());
-        }
-        // Over one midnight goes the time of the first day.
-        if said.through && days.len() == 2 && said.hours.is_some_and(|hours| hours.to <= hours.from) {
-            days.truncate(1);
-            said.through = false;
-        }
-        let is_one = days.len() == 1;
-        let wanted = Wanted {
+        let wanted = Self {
             kind,
             days,
-            hours: said.hours,
-            through: said.through && !is_one,
-            minutes: said.minutes.unwrap_or(60),
+            hours,
+            minutes,
             zone,
-            with_others: said.with_others,
         };
-        if let Some(hours) = said.hours {
-            if said.through && is_one && hours.to <= hours.from {
-                return Err("That ends before it begins. From when to when?".to_owned());
+        if let Some(hours) = hours {
+            if data.minutes.is_some() && hours.minutes() < i64::from(minutes) {
+                let (from, to) = (hours.from.format("%H:%M"), hours.to.format("%H:%M"));
+                return Err((
+                    "hours",
+                    format!(
+                        "From {from} to {to} there are no {minutes} minutes. How long is it to take, or from when to when?"
+                    ),
+                ));
             }
-            clear(&wanted, hours)?;
+            wanted.clear(hours)?;
         }
         Ok(wanted)
     }
-}
 
-/// Asks where a time that was said is none on one of the days, or comes twice: their clock is changed then.
-fn clear(wanted: &Wanted, hours: Hours) -> Result<(), String> {
-    let zone = wanted.zone.unwrap_or(Tz::UTC);
-    let over = Days::new(u64::from(hours.to <= hours.from));
-    let each = wanted.days.iter();
-    let each = each.map(|day| (*day, day.checked_add_days(over).unwrap_or(*day)));
-    let ends = wanted.days.first().copied().zip(wanted.days.last().copied());
-    let spans: Vec<(NaiveDate, NaiveDate)> = match wanted.through {
-        true => ends.into_iter().collect(),
-        false => each.collect(),
-    };
-    for (first, last) in spans {
-        for (day, time) in [(first, hours.from), (last, hours.to)] {
-            // Midnight is where a day begins, whenever that is.
-            let said = zone.from_local_datetime(&day.and_time(time));
-            if time != NaiveTime::MIN && said.single().is_none() {
-                let (time, day) = (time.format("%H:%M"), day.format("%-d %B"));
-                return Err(format!(
-                    "The clocks change on {day}, so that {time} is no time of its own there. From when to when?"
-                ));
+    /// Asks where a time that was said is none on one of the days, or comes twice: their clock is changed then.
+    fn clear(&self, hours: Hours) -> Result<(), Ask> {
+        let zone = self.zone.unwrap_or(Tz::UTC);
+        let over = Days::new(u64::from(hours.to <= hours.from));
+        for first in &self.days {
+            let last = first.checked_add_days(over).unwrap_or(*first);
+            for (day, time) in [(*first, hours.from), (last, hours.to)] {
+                // Midnight is where a day begins, whenever that is.
+                let said = zone.from_local_datetime(&day.and_time(time));
+                if time != NaiveTime::MIN && said.single().is_none() {
+                    let (time, day) = (time.format("%H:%M"), day.format("%-d %B"));
+                    return Err((
+                        "hours",
+                        format!(
+                            "The clocks change on {day}, so that {time} is no time of its own there. From when to when?"
+                        ),
+                    ));
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
-fn too_many() -> String {
-    format!("I look at {DAYS_MAX} days at most. From which day to which?")
-}
-
-/// What to ask where something is missing.
-fn missing(kind: bool, days: bool) -> String {
-    match (kind, days) {
-        (true, _) => "Which day, or which days?",
-        (false, true) => {
-            "Shall I say whether you are free then, what is on your calendar, or look for a free time?"
-        }
-        (false, false) => {
-            "What shall I look up in your calendar, and for which day: whether you are free, what is on, or a free time?"
-        }
+/// The dates of the days, in order and each once.
+fn dates(days: &[When], today: NaiveDate) -> Result<Vec<NaiveDate>, Ask> {
+    // There may be more days between two than are told.
+    let is_long = |day: &When| {
+        let last = day.ends(today).map(|(_, last)| last);
+        last > day.resolve(today).last().copied()
+    };
+    let mut dates: Vec<NaiveDate> = days.iter().flat_map(|day| day.resolve(today)).collect();
+    dates.sort_unstable();
+    dates.dedup();
+    let (Some(first), Some(last)) = (dates.first(), dates.last()) else {
+        return Err(("days", ASK_DAYS.to_owned()));
+    };
+    let most = i64::try_from(DAYS_MAX).unwrap_or(i64::MAX);
+    if days.iter().any(is_long) || (*last - *first).num_days() >= most {
+        let ask = format!("I look at {DAYS_MAX} days at most. From which day to which?");
+        return Err(("days", ask));
     }
-    .to_owned()
+    Ok(dates)
 }
 
 #[cfg(test)]

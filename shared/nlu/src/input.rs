@@ -6,10 +6,11 @@
 //! refuse. A value that may be of several types is not checked.
 
 use chrono::NaiveDate;
+use chrono_tz::Tz;
 use domain::clean;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use words::When;
+use words::{Hours, When};
 
 /// Most bytes of a schema; a larger one counts as none.
 const SCHEMA_MAX: usize = 4_096;
@@ -20,7 +21,18 @@ const CHOICES_MAX: usize = 32;
 const TEXT_MAX: usize = 120;
 const NAME_MAX: usize = 64;
 
-const FORMATS: [&str; 7] = ["answer", "date", "day", "id", "place", "time", "yes-no"];
+const FORMATS: [&str; 10] = [
+    "answer",
+    "date",
+    "day",
+    "duration",
+    "hours",
+    "id",
+    "place",
+    "time",
+    "time-zone",
+    "yes-no",
+];
 
 /// What a skill takes as data.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -278,15 +290,19 @@ fn items_misfit(schema: &Value, items: &[Value], path: &str) -> Option<String> {
 
 fn text_misfit(schema: &Value, text: &str) -> Option<String> {
     let bound = |name: &str| schema.get(name).and_then(Value::as_u64);
-    let is_date = schema.get("format").is_some_and(|format| format == "date");
-    if is_date && text.parse::<NaiveDate>().is_err() {
-        return Some("must be a day such as 2026-12-04".to_owned());
-    }
-    let is_day = schema.get("format").is_some_and(|format| format == "day");
-    if is_day && When::of_data(text).is_none() {
-        return Some(
-            "must be a day such as 2026-12-04, days such as 2026-12-04/2026-12-06, or P1D".to_owned(),
-        );
+    let must = match schema.get("format").and_then(Value::as_str) {
+        Some("date") if text.parse::<NaiveDate>().is_err() => "a day such as 2026-12-04",
+        Some("day") if When::of_data(text).is_none() => {
+            "a day such as 2026-12-04, days such as 2026-12-04/2026-12-06, or P1D"
+        }
+        Some("hours") if Hours::of_data(text).is_none() => {
+            "a time such as 14:30, or hours such as 14:30/16:00"
+        }
+        Some("time-zone") if text.parse::<Tz>().is_err() => "a time zone such as Europe/Oslo",
+        _ => "",
+    };
+    if !must.is_empty() {
+        return Some(format!("must be {must}"));
     }
     let count = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
     if let Some(least) = bound("minLength").filter(|least| count < *least) {

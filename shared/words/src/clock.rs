@@ -1,5 +1,7 @@
 //! Times of the day, as they are written.
 
+use std::ops::Range;
+
 use crate::lists::{is_grammar, preposition};
 use crate::text::{Kind, Word, before, lower, take_out};
 
@@ -97,9 +99,9 @@ impl Time {
     }
 }
 
-/// Takes the times of the day out of the words; the first of them as it is written.
-pub(crate) fn take(words: &mut [Word]) -> Option<(String, Option<Time>)> {
-    let mut found = None;
+/// Takes the times of the day out of the words: the first as it is written, and each with its words.
+pub(crate) fn take(words: &mut [Word]) -> (Option<String>, Vec<(Time, Range<usize>)>) {
+    let (mut found, mut times) = (None, Vec::new());
     let mut index = 0;
     while index < words.len() {
         let Some((time, end)) = at(words, index) else {
@@ -111,11 +113,12 @@ pub(crate) fn take(words: &mut [Word]) -> Option<(String, Option<Time>)> {
             let apart = word.kind == Kind::Word && !text.is_empty() && !text.ends_with(':');
             text = format!("{text}{}{}", if apart { " " } else { "" }, word.text);
         }
-        found = found.or(Some((text, time)));
+        found = found.or(Some(text));
+        times.extend(time.map(|time| (time, index..end)));
         take_out(words, index..end);
         index = end;
     }
-    found
+    (found, times)
 }
 
 /// A time that begins at `index` and is no other number: `5pm`, `3 pm`, `14:30`, `at 8`, `at noon`, `8 o'clock`, and `2 hours`,

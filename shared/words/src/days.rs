@@ -1,5 +1,7 @@
 //! Finds the days that a question names, and takes their words out of it.
 
+use std::ops::Range;
+
 use chrono::{Datelike as _, NaiveDate, Weekday};
 
 use crate::clock::{self, Time};
@@ -26,8 +28,8 @@ pub struct Days {
     pub part: Option<String>,
     /// A time of the day, as it is written: `5 pm`.
     pub clock: Option<String>,
-    /// The same as numbers, where it is a time and not so many hours.
-    pub time: Option<Time>,
+    /// The times of the day, each with the words that it was.
+    pub times: Vec<(Time, Range<usize>)>,
     /// It is about this moment.
     pub now: bool,
 }
@@ -47,10 +49,10 @@ pub fn misnamed(named: &[(Weekday, When)], today: NaiveDate) -> Option<String> {
 /// Takes what is said of time out of the words. `order` says how numbers of dates are read; [`When::Unclear`] is what
 /// cannot be read without.
 pub fn take(words: &mut [Word], order: Option<DateOrder>) -> Days {
-    let (clock, time) = clock::take(words).unzip();
+    let (clock, times) = clock::take(words);
     let mut found = Days {
         clock,
-        time: time.flatten(),
+        times,
         ..Days::default()
     };
     // "28/12 … 2/1": the first says how the second is written.
@@ -113,7 +115,7 @@ fn at(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When, u
         .or_else(|| near(words, index).map(|(when, taken)| (when, with_its_name(words, index, taken))))
         .or_else(|| over(words, index, order))
         .or_else(|| counted(words, index))
-        .or_else(|| week(words, index))
+        .or_else(|| week(words, index, order))
         .or_else(|| named(words, index, order))
         .or_else(|| loose(words, index))?;
     let part = is_part_of_day(lower(words, index + taken));
@@ -148,7 +150,7 @@ fn near(words: &[Word], index: usize) -> Option<(When, usize)> {
         ("at", "the", "moment") => (When::In(0), 3),
         ("this", part, _) if is_part_of_day(part) => (When::In(0), 2),
         ("last", "night", _) => (When::In(-1), 2),
-        ("last" | "past", "week" | "weekend", _) => (When::Run { from: -7, count: 7 }, 2),
+        ("last" | "past", "week" | "weekend", then) if then != "of" => (When::Run { from: -7, count: 7 }, 2),
         ("today" | "today's" | "tonight" | "tonight's" | "tonite" | "now" | "currently", _, _) => {
             (When::In(0), 1)
         }
@@ -243,10 +245,20 @@ fn amount(words: &[Word], index: usize) -> Option<(u32, usize)> {
     }
 }
 
-/// `this week`, `next week`, `this weekend`, `rest of the week`
-fn week(words: &[Word], index: usize) -> Option<(When, usize)> {
+/// `this week`, `next week`, `this weekend`, `rest of the week`, `week of 9 December`, `next month`
+fn week(words: &[Word], index: usize, order: Option<DateOrder>) -> Option<(When, usize)> {
     let window = (lower(words, index), lower(words, index + 1));
     Some(match window {
+        ("week", "of") => {
+            let day = index + 2 + usize::from(lower(words, index + 2) == "the");
+            let of_month = || dates::month(words.get(day)?).map(|month| (When::Month(month), 1));
+            let of_number = || Some((When::DayOfMonth(dates::ordinal(words.get(day)?)?), 1));
+            let found = dates::at(words, day, order).or_else(of_month).or_else(of_number);
+            let (when, taken) = found?;
+            (When::WeekOf(Box::new(when)), day + taken - index)
+        }
+        ("this", "month") => (When::MonthAhead(0), 2),
+        ("next", "month") => (When::MonthAhead(1), 2),
         ("next", "weekend") => (When::Weekend { next: true }, 2),
         ("this" | "coming", "weekend") => (When::Weekend { next: false }, 2),
         ("weekend" | "weekend's" | "weekends", _) => (When::Weekend { next: false }, 1),

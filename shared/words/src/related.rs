@@ -1,5 +1,7 @@
 //! Days that are told by another day: "a week from tomorrow", "until Friday".
 
+use chrono::{Datelike as _, NaiveDate, Weekday};
+
 use crate::days::Days;
 use crate::text::{Kind, Word, before as word_before, lower, take_out};
 use crate::when::When;
@@ -73,6 +75,44 @@ fn behind(
     settle(found);
 }
 
+/// The days where names of days are those of a longer time beside them: "Tuesday next week", "Fridays in June".
+#[must_use]
+pub fn within(words: &[Word], found: &Days, today: NaiveDate) -> Option<Vec<NaiveDate>> {
+    let name = |when: &When| match when {
+        When::Weekday { day, .. } => Some(*day),
+        _ => None,
+    };
+    let is_long = |when: &When| {
+        matches!(
+            when,
+            When::Week { .. }
+                | When::Weekend { .. }
+                | When::Month(_)
+                | When::MonthAhead(_)
+                | When::Run { .. }
+        )
+    };
+    // "Monday or next week" are both.
+    let is_joined = |at: &usize| {
+        at.checked_sub(1)
+            .and_then(|at| words.get(at))
+            .is_some_and(|word| word.kind == Kind::And)
+    };
+    let is_both = found.mentions.windows(2).any(|pair| match pair {
+        [(_, one), (at, other)] => is_long(one) != is_long(other) && is_joined(at),
+        _ => false,
+    });
+    let (long, names): (Vec<&When>, Vec<&When>) = found.days.iter().partition(|when| is_long(when));
+    let names: Option<Vec<Weekday>> = names.into_iter().map(name).collect();
+    let names = names.filter(|names| !names.is_empty() && !is_both)?;
+    let [long] = long.as_slice() else {
+        return None;
+    };
+    let mut days = long.resolve(today);
+    days.retain(|day| names.contains(&day.weekday()));
+    Some(days)
+}
+
 /// The days as their mentions are now.
 fn settle(found: &mut Days) {
     found.days = Vec::new();
@@ -106,8 +146,6 @@ fn is_read(words: &[Word], (first, link): (usize, usize)) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use chrono::Weekday;
-
     use super::*;
     use crate::{days, text};
 
@@ -120,6 +158,25 @@ mod tests {
         }
         assert_eq!(found.mentions.len(), found.days.len(), "{said}: {found:?}");
         found.days
+    }
+
+    #[test]
+    fn names_of_days_are_those_of_a_longer_time_beside_them() {
+        let saturday = NaiveDate::from_ymd_opt(2026, 11, 21).unwrap();
+        for (said, days) in [
+            ("Tuesday next week", Some(vec![24])),
+            ("every Sunday in November", Some(vec![22, 29])),
+            ("Monday this week", Some(vec![])),
+            ("Monday or next week", None),
+            ("Monday and Tuesday", None),
+            ("next week", None),
+        ] {
+            let mut words = text::split(said, 200);
+            let found = days::take(&mut words, None);
+            let read = within(&words, &found, saturday);
+            let read: Option<Vec<u32>> = read.map(|days| days.iter().map(|day| day.day()).collect());
+            assert_eq!(read, days, "{said}");
+        }
     }
 
     #[test]

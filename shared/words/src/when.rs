@@ -47,6 +47,10 @@ pub enum When {
     DayOfMonth(u32),
     /// A whole month; what is left of it where it is this one.
     Month(u32),
+    /// What is left of this month, or the whole of one that is so many months ahead.
+    MonthAhead(u32),
+    /// The week of a day, from Monday to Sunday.
+    WeekOf(Box<When>),
     /// From one day to another.
     Span(Box<When>, Box<When>),
     /// So many days later than another: a week from tomorrow, the day before Christmas.
@@ -119,7 +123,9 @@ impl When {
             }
             when => {
                 let days = when.resolve(today);
-                (days.first()?.to_string(), days.last()?.to_string())
+                let ends = (*days.first()?, *days.last()?);
+                let (first, last) = when.ends(today).unwrap_or(ends);
+                (first.to_string(), last.to_string())
             }
         };
         Some(if first == last {
@@ -170,6 +176,9 @@ impl When {
                 Some(format!("Is {first}/{second}{year} {one} or {other}?"))
             }
             Self::Span(first, last) => first.ask(today).or_else(|| last.ask(today)),
+            Self::WeekOf(when) if matches!(**when, Self::Month(_)) => {
+                Some("Which week of the month? Tell me its first day.".to_owned())
+            }
             when if when.resolve(today).is_empty() => Some(match when.spelled(today) {
                 day if day.is_empty() => "I know no such day. Which day do you mean?".to_owned(),
                 day => format!("There is no {day}. Which day do you mean?"),
@@ -235,6 +244,18 @@ impl When {
                 days.retain(|day| *day >= today);
                 days
             }
+            Self::MonthAhead(months) => {
+                let first = today
+                    .with_day(1)
+                    .and_then(|first| first.checked_add_months(Months::new(*months)));
+                let days = first.map(|first| month_of(first.year(), first.month()));
+                let days = days.into_iter().flatten();
+                days.filter(|day| *day >= today).collect()
+            }
+            Self::WeekOf(when) => match when.resolve(today).first() {
+                Some(day) => run(day.week(Weekday::Mon).first_day(), 7),
+                None => Vec::new(),
+            },
             Self::Unclear { .. } => Vec::new(),
             Self::Later { days, than } => {
                 let from = than.resolve(today).first().copied();
@@ -401,6 +422,9 @@ mod tests {
 
     #[test]
     fn weeks_end_on_sunday() {
+        check(When::WeekOf(Box::new(date(12, 9))), "2026-12-07..2026-12-13");
+        check(When::MonthAhead(0), "2026-11-21..2026-11-30");
+        check(When::MonthAhead(2), "2027-01-01..2027-01-31");
         check(When::Week { next: false }, "2026-11-21..2026-11-22");
         check(When::Week { next: true }, "2026-11-23..2026-11-29");
         check(When::Weekend { next: false }, "2026-11-21..2026-11-22");

@@ -1,20 +1,25 @@
 //! What the data of a message says: an object with `place`, `from`, `to`, `nights`, `guests`, `children`, `maxPrice`, `currency`.
 //! Other fields are left alone; a field of another type than it should have is asked about.
 
-use agent::data::{Fields, objects};
+use std::sync::LazyLock;
+
+use agent::data::objects;
 use chrono::{Days, NaiveDate};
 use domain::{Message, clean};
-use serde_json::{Value, json};
+use nlu::InputSchema;
+use serde_json::{Map, Value, json};
 use words::{Currency, When};
 
 use super::people::Party;
 use super::price::PRICE_MAX;
 use super::{GUESTS_MAX, NIGHTS_MAX, PLACE_MAX, Price, Said};
 
+static SCHEMA: LazyLock<InputSchema> = LazyLock::new(|| InputSchema::of(&schema()).unwrap_or_default());
+
 pub(super) fn read(message: &Message) -> Said {
     objects(message).fold(Said::default(), |mut said, fields| {
         let wrong = said.wrong.take();
-        let mut said = said.then(fields_of(Fields::of(fields)));
+        let mut said = said.then(fields_of(fields));
         said.wrong = wrong.or(said.wrong);
         said
     })
@@ -44,56 +49,53 @@ pub(crate) fn schema() -> Value {
     })
 }
 
-fn fields_of(mut fields: Fields<'_>) -> Said {
-    const HOW_MANY: &str = "How many?";
-    let place = fields.one("place", "it must be text. What should it be?", |value| {
-        let name = value.as_str().filter(|name| name.chars().count() <= PLACE_MAX)?;
-        let place = clean(name, PLACE_MAX);
-        (!place.is_empty()).then_some(place)
-    });
-    let (first, last) = (fields.day("from"), fields.day("to"));
-    let nights = fields.number("nights", 1..=NIGHTS_MAX as u32, HOW_MANY);
+fn fields_of(fields: &Map<String, Value>) -> Said {
+    // What does not fit is told, and the rest is kept.
+    let told = |name: &str| {
+        let value = fields.get(name).filter(|value| !value.is_null())?;
+        let alone = Map::from_iter([(name.to_owned(), value.clone())]);
+        SCHEMA.misfit_of_fields(&alone).is_none().then_some(value)
+    };
+    let number = |name: &str| u32::try_from(told(name)?.as_u64()?).ok();
+    let day = |name: &str| told(name)?.as_str()?.parse::<NaiveDate>().ok();
+    let place = told("place")
+        .and_then(Value::as_str)
+        .map(|name| clean(name, PLACE_MAX));
+    let code = told("currency").and_then(Value::as_str);
+    let currency = code.and_then(|code| Currency::from_code(&code.to_uppercase()));
+    let (first, last, nights) = (day("from"), day("to"), number("nights"));
     // Two of first day, day of departure and nights say the third.
     let days: Vec<NaiveDate> = match (first, last, nights) {
         (None, Some(last), Some(nights)) => {
             let first = last.checked_sub_days(Days::new(nights.into()));
             vec![first.unwrap_or(last), last]
         }
-        (None, Some(_), None) => {
-            fields.wrong("to", "there is no `from` beside it. From which day?");
-            Vec::new()
-        }
+        (None, Some(_), None) => Vec::new(),
         (first, last, _) => first.into_iter().chain(last).collect(),
     };
-    if let (Some(first), Some(last), Some(nights)) = (first, last, nights)
-        && (last - first).num_days() != i64::from(nights)
-    {
-        fields.wrong(
-            "nights",
-            "`from` and `to` say otherwise. From which day to which?",
-        );
-    }
-    let currency = |value: &Value| Currency::from_code(&value.as_str()?.to_uppercase());
+    let others = || match (first, last, nights) {
+        _ if place.as_ref().is_some_and(String::is_empty) => Some("place must be a name."),
+        _ if code.is_some() && currency.is_none() => Some("currency must be a code such as EUR."),
+        (None, Some(_), None) => Some("to is there, and from is not. From which day?"),
+        (Some(first), Some(last), Some(nights)) if (last - first).num_days() != i64::from(nights) => {
+            Some("nights is not how many there are from the first day to the last. From which day to which?")
+        }
+        _ => None,
+    };
+    let misfit = SCHEMA
+        .misfit_of_fields(fields)
+        .or_else(|| others().map(str::to_owned));
     Said {
         places: place.into_iter().collect(),
         nights: nights.filter(|_| days.len() < 2),
         days: days.into_iter().map(When::from).collect(),
         party: Party {
-            adults: fields.number("guests", 1..=GUESTS_MAX, HOW_MANY),
-            children: fields.number("children", 0..=GUESTS_MAX, HOW_MANY),
+            adults: number("guests"),
+            children: number("children"),
         },
-        price: fields
-            .number("maxPrice", 1..=PRICE_MAX, HOW_MANY)
-            .map(Price::Night),
-        currencies: fields
-            .one(
-                "currency",
-                "it must be a code such as EUR. Which currency?",
-                currency,
-            )
-            .into_iter()
-            .collect(),
-        wrong: fields.asked(),
+        price: number("maxPrice").map(Price::Night),
+        currencies: currency.into_iter().collect(),
+        wrong: misfit.map(|misfit| format!("I cannot read your data: {misfit}")),
         unread: false,
     }
 }

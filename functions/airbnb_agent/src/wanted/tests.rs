@@ -443,7 +443,7 @@ fn wrong_data_is_asked_about_and_the_rest_is_kept() {
         bad[field] = wrong.clone();
         let question = data(bad, "").expect_err(field);
         assert!(
-            question.contains(&format!("`{field}`")) && question.len() < 200,
+            question.contains(&format!(" {field} ")) && question.len() < 200,
             "{field}: {question}"
         );
     }
@@ -458,12 +458,12 @@ fn wrong_data_is_asked_about_and_the_rest_is_kept() {
     assert_eq!((wanted.place.as_str(), wanted.nights()), ("Oslo", 2));
     // Contradictions are asked about as well, and nothing is left out of them.
     for (more, asks) in [
-        (json!({"nights": 5}), "`nights`"),
+        (json!({"nights": 5}), "nights is not"),
         (json!({"to": "2027-02-01"}), "59 nights"),
         (json!({"to": "2026-12-03"}), "Until which day?"),
         (json!({"from": "2026-11-01"}), "is over"),
         (json!({"from": "2036-12-04", "to": "2036-12-06"}), "too far ahead"),
-        (json!({"from": null}), "`to`"),
+        (json!({"from": null}), "to is there"),
         (json!({"children": 16}), "how many guests"),
     ] {
         let mut bad = good.clone();
@@ -603,7 +603,7 @@ fn a_price_in_other_money_is_asked_about() {
     };
     assert_eq!(data("NOK").unwrap_err(), asked);
     assert_eq!(data("EUR").unwrap().most(), Some(1_800));
-    assert!(data("crowns").unwrap_err().contains("`currency`"));
+    assert!(data("crowns").unwrap_err().contains("currency must"));
 }
 
 #[test]

@@ -1,28 +1,39 @@
 //! What is read of questions, and what is asked.
 
-use domain::{MessageId, Part};
-use serde_json::json;
+use nlu::{Asked, extract};
 
 use super::*;
 
 /// A Monday morning.
 const NOW: i64 = 1_796_029_200_000;
 
-fn reading() -> Reading {
+/// What a message asks, its data before its words.
+fn read_with(known: &Value, said: &str) -> Result<Wanted, String> {
     let user = UserContext {
         locale: Some("en-GB".into()),
         time_zone: Some("Europe/Oslo".into()),
     };
-    Reading::of(&user, Timestamp::from_millis(NOW))
+    let (takes, now) = (takes(), Timestamp::from_millis(NOW));
+    let asked = Asked {
+        known: known.as_object().unwrap(),
+        answers: None,
+        now,
+        user: &user,
+    };
+    let read = extract(said, &takes, asked);
+    let misfit = takes.schema().misfit_of_fields(&read.data);
+    if let Some(question) = misfit.or(read.unclear.map(|(_, question)| question)) {
+        return Err(question);
+    }
+    let taken = Taken {
+        data: read.data,
+        ..Taken::default()
+    };
+    Wanted::of(&taken, &user, now).map_err(|(_, question)| question)
 }
 
-fn message(parts: Vec<Part>) -> Message {
-    Message::user(MessageId::derived("m"), parts)
-}
-
-fn read(said: &[&str]) -> Result<Wanted, String> {
-    let said: Vec<Message> = said.iter().map(|text| message(vec![Part::text(*text)])).collect();
-    reading().read(&said.iter().collect::<Vec<_>>())
+fn read(said: &str) -> Result<Wanted, String> {
+    read_with(&json!({}), said)
 }
 
 /// A question in one line: kind, days, hours, minutes.
@@ -107,7 +118,6 @@ fn questions_are_read() {
             "Slot 12-03..12-08 (2) 100",
         ),
         ("Meetings in the week of 9 December", "Events 12-07..12-13 (7) 60"),
-        // Over one midnight; over more of them each day has its own part.
         (
             "What's on from Saturday 20:00 to Sunday 12:00",
             "Events 12-05 20:00-12:00 60",
@@ -125,10 +135,6 @@ fn questions_are_read() {
             "Free 12-29 23:00-01:30 60",
         ),
         (
-            "Am I free from Friday 6 pm to Sunday 8 pm?",
-            "Free 12-04..12-06 (3) 18:00-20:00 60",
-        ),
-        (
             "Am I free Monday 9 am to 11 am and Tuesday?",
             "Free 11-30..12-01 (2) 09:00-11:00 60",
         ),
@@ -137,22 +143,33 @@ fn questions_are_read() {
             "Slot 11-30..12-03 (4) 30",
         ),
         ("Could we do dinner on Saturday?", "Free 12-05 18:00-22:00 60"),
+        ("Which day am I free this weekend?", "Free 12-05..12-06 (2) 60"),
+        ("What's my availability on Friday?", "Free 12-04 60"),
+        ("Show me when I am free on Friday", "Free 12-04 60"),
+        ("What have I got booked on Friday?", "Events 12-04 60"),
+        ("Show Friday", "Events 12-04 60"),
     ] {
-        let read = read(&[said]);
+        let read = read(said);
         assert_eq!(read.as_ref().map(told).as_deref(), Ok(expected), "{said}");
     }
 }
 
 #[test]
-fn what_makes_no_sense_is_asked_about_and_what_is_said_next_goes_on() {
+fn what_makes_no_sense_is_asked_about() {
     for (said, asked) in [
         (
             "Am I free on Friday from 5 pm to 3 pm?",
             "15:00 is not after 17:00",
         ),
         ("Am I free on Friday from 8 am to 8 am?", "is not after"),
-        ("Find a slot of minus 20 minutes tomorrow", "How long"),
-        ("A meeting of zero minutes on Friday, when?", "How long"),
+        (
+            "Find a slot of minus 20 minutes tomorrow",
+            "minutes must be 5 at least",
+        ),
+        (
+            "A meeting of zero minutes on Friday, when?",
+            "minutes must be 5 at least",
+        ),
         (
             "Is there a 3 hour gap on Friday between 2 and 4 pm?",
             "no 180 minutes",
@@ -165,49 +182,66 @@ fn what_makes_no_sense_is_asked_about_and_what_is_said_next_goes_on() {
             "Am I free from 2026-12-10 to 2026-12-01?",
             "ends before it begins",
         ),
-        ("Show the 32nd of December", "no such day"),
+        ("Show the 32nd of December", "cannot read “32nd”"),
+        (
+            "Am I free from Friday 6 pm to Sunday 8 pm?",
+            "the same hours of each day",
+        ),
         ("Am I free from 9:00 at 10:00 on Friday at 11:00?", "on which day"),
         (
             "Am I free from Saturday 8 pm to Saturday 7 pm?",
-            "ends before it begins",
+            "the same hours of each day",
         ),
-        ("Can we meet at 25:00 tomorrow?", "cannot read all of that"),
-        ("Am I free on November 8 or 9?", "cannot read all of that"),
+        ("Can we meet at 25:00 tomorrow?", "cannot read “25”"),
+        ("Am I free on November 8 or 9?", "cannot read “9”"),
+        ("Delete everything on Friday", "I only look at your calendar"),
         ("Suis-je libre demain de 14h à 16h ?", "From when to when"),
         (
             "Am I free on 28 March 2027 at 02:30?",
             "clocks change on 28 March",
         ),
     ] {
-        let question = read(&[said]).unwrap_err();
+        let question = read(said).unwrap_err();
         assert!(question.contains(asked), "{said}: {question}");
-        assert!(question.ends_with('?'), "{question}");
     }
-    let mended = read(&["Am I free on Friday from 5 pm to 3 pm?", "from 3 pm to 5 pm"]).unwrap();
-    assert_eq!(told(&mended), "Free 12-04 15:00-17:00 60");
 }
 
 #[test]
-fn what_is_missing_is_asked_and_the_answer_goes_on() {
+fn what_is_missing_is_asked() {
     for (said, asked) in [
-        (&["Am I free?"][..], "Which day"),
-        (&["What is on my calendar?"], "Which day"),
-        (&["tomorrow"], "Shall I say whether you are free"),
-        (&["hello"], "What shall I look up"),
-        (&[""], "What shall I look up"),
-        (&["Am I free on 30 February?"], "There is no 30 February."),
-        (&["Am I free from 1 December to 31 March?"], "31 days"),
+        ("Am I free?", ASK_DAYS),
+        ("What is on my calendar?", ASK_DAYS),
+        ("tomorrow", ASK_KIND),
+        ("hello", ASK_KIND),
+        ("", ASK_KIND),
+        (
+            "Am I free on 30 February?",
+            "There is no 30 February. Which day do you mean?",
+        ),
+        (
+            "Am I free from 1 December to 31 March?",
+            "I look at 31 days at most. From which day to which?",
+        ),
     ] {
-        let question = read(said).unwrap_err();
-        assert!(question.contains(asked), "{said:?}: {question}");
+        assert_eq!(read(said).unwrap_err(), asked, "{said}");
     }
-    let answered = read(&["Am I free?", "on Friday"]).unwrap();
-    assert_eq!(told(&answered), "Free 12-04 60");
-    let changed = read(&["Am I free on Friday?", "no, on Thursday"]).unwrap();
-    assert_eq!(told(&changed), "Free 12-03 60");
-    // What a code leaves in a message changes nothing.
-    let coded = read(&["Am I free on Friday?", "••••-••••"]).unwrap();
-    assert_eq!(told(&coded), "Free 12-04 60");
+}
+
+#[test]
+fn nobody_ends_what_they_agreed_to_by_a_follow_up() {
+    let asks = |recalled: &[&str]| {
+        let taken = Taken {
+            data: json!({"ask": "disconnect", "days": ["P1D"]})
+                .as_object()
+                .cloned()
+                .unwrap(),
+            recalled: recalled.iter().map(|name| (*name).to_owned()).collect(),
+            ..Taken::default()
+        };
+        Wanted::of(&taken, &UserContext::default(), Timestamp::from_millis(NOW)).is_err()
+    };
+    assert!(asks(&["ask"]));
+    assert!(!asks(&["days"]));
 }
 
 #[test]
@@ -221,65 +255,54 @@ fn another_clock_may_be_named() {
         ("Am I free on Friday at 15:00 Tokyo time?", Tz::Asia__Tokyo),
         ("Do I have time on Friday?", Tz::Europe__Oslo),
     ] {
-        assert_eq!(read(&[said]).unwrap().zone, Some(zone), "{said}");
+        assert_eq!(read(said).unwrap().zone, Some(zone), "{said}");
     }
 }
 
 #[test]
 fn what_the_card_publishes_is_read_field_by_field() {
-    let read = |data: serde_json::Value| reading().read(&[&message(vec![Part::data(data)])]);
     let good = json!({
-        "ask": "slot", "from": "2026-12-04", "to": "2026-12-05", "fromTime": "09:00", "toTime": "17:00", "minutes": 30,
-        "timeZone": "America/Chicago",
+        "ask": "slot", "days": ["2026-12-04/2026-12-05"], "hours": "09:00/17:00", "minutes": 30, "timeZone": "America/Chicago",
     });
     let schema = schema();
     let named: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-    assert_eq!(named, good.as_object().unwrap().keys().collect::<Vec<_>>());
-    let wanted = read(good.clone()).unwrap();
+    assert_eq!(named.len(), good.as_object().unwrap().len());
+    let wanted = read_with(&good, "Am I free tomorrow?").unwrap();
     assert_eq!(told(&wanted), "Slot 12-04..12-05 (2) 09:00-17:00 30");
     assert_eq!(wanted.zone, Some(Tz::America__Chicago));
     for name in named {
         let mut wrong = good.clone();
         wrong[name] = json!(true);
-        let asked = read(wrong).unwrap_err();
-        assert!(
-            asked.contains(&format!("`{name}`")) && asked.ends_with('?'),
-            "{name}: {asked}"
-        );
+        let asked = read_with(&wrong, "").unwrap_err();
+        assert!(asked.starts_with(name.as_str()), "{name}: {asked}");
+    }
+    let half = json!({"days": ["2026-12-04"], "other": [1]});
+    assert_eq!(told(&read_with(&half, "Am I free?").unwrap()), "Free 12-04 60");
+    for (wrong, named) in [
+        (json!({"ask": "delete"}), "ask"),
+        (json!({"days": ["soon"]}), "days"),
+        (json!({"days": ["2026-12-04/2026-12-03"]}), "days"),
+        (json!({"days": []}), "days"),
+        (json!({"days": ["2026-12-04/2027-12-04"]}), "31 days"),
+        (json!({"days": ["x".repeat(100_000)]}), "days"),
+        (json!({"minutes": 100_000}), "minutes"),
+        (json!({"minutes": -5}), "minutes"),
+        (json!({"hours": "25:00"}), "hours"),
+        (json!({"timeZone": "Oslo"}), "timeZone"),
+    ] {
+        let question = read_with(&wrong, "Am I free on Friday?").unwrap_err();
+        assert!(question.contains(named), "{wrong}: {question}");
+        assert!(question.len() < 200);
     }
 }
 
 #[test]
-fn data_come_before_words_and_wrong_data_are_asked_about() {
-    let read = |data: serde_json::Value, text: &str| {
-        let message = message(vec![Part::data(data), Part::text(text)]);
-        reading().read(&[&message])
-    };
-    let whole = json!({"ask": "slot", "from": "2026-12-04", "to": "2026-12-05", "minutes": 45, "fromTime": "10:00", "toTime": "12:00"});
-    assert_eq!(
-        told(&read(whole, "Am I free tomorrow?").unwrap()),
-        "Slot 12-04..12-05 (2) 10:00-12:00 45"
-    );
-    let half = json!({"from": "2026-12-04", "other": [1]});
-    assert_eq!(told(&read(half, "Am I free?").unwrap()), "Free 12-04 60");
-    for (wrong, named) in [
-        (json!({"ask": "delete"}), "`ask`"),
-        (json!({"from": "soon"}), "`from`"),
-        (json!({"from": 20_261_204}), "`from`"),
-        (json!({"minutes": 100_000}), "`minutes`"),
-        (json!({"minutes": -5}), "`minutes`"),
-        (json!({"fromTime": "25:00"}), "`fromTime`"),
-        (json!({"timeZone": "Oslo"}), "`timeZone`"),
-        (
-            json!({"from": "2026-12-04", "to": "2026-12-03"}),
-            "`to` is before",
-        ),
-        (json!({"from": "2026-12-04", "to": "2027-12-04"}), "31 days"),
-        (json!({"from": "x".repeat(100_000)}), "`from`"),
-    ] {
-        let question = read(wrong.clone(), "Am I free on Friday?").unwrap_err();
-        assert!(question.contains(named), "{wrong}: {question}");
-        assert!(question.len() < 200);
+fn the_schema_is_read_whole() {
+    let read = takes().schema().as_json().clone();
+    for (name, told) in KINDS {
+        let choice = json!({"const": name, "description": told});
+        let choices = read["properties"]["ask"]["oneOf"].as_array().unwrap();
+        assert!(choices.contains(&choice), "{choice}");
     }
 }
 
@@ -311,7 +334,7 @@ fn times_stand_apart_and_days_are_named_twice() {
             "Events 10-01..10-31 (31) 60",
         ),
     ] {
-        let wanted = read(&[said]).unwrap_or_else(|question| panic!("{said}: {question}"));
+        let wanted = read(said).unwrap_or_else(|question| panic!("{said}: {question}"));
         assert_eq!(told(&wanted), expected, "{said}");
     }
 }
@@ -328,65 +351,20 @@ fn days_within_a_longer_time_and_open_ends_are_read() {
         ("Am I free tomorrow after lunch?", "14:00-00:00"),
         ("Am I free tomorrow morning from 2 to 4?", "02:00-04:00"),
     ] {
-        let wanted = read(&[question]).unwrap_or_else(|asks| panic!("{question}: {asks}"));
+        let wanted = read(question).unwrap_or_else(|asks| panic!("{question}: {asks}"));
         assert!(told(&wanted).contains(expected), "{question}: {}", told(&wanted));
     }
 }
 
-/// What relates one time to another and is not read is asked about: the time beside it alone would be another one.
 #[test]
-fn what_is_left_over_beside_a_time_is_asked_about() {
-    for question in [
-        "Am I free until Friday?",
-        "Am I free any day next week except Friday?",
-        "What is on the day before Christmas Eve?",
-        "Am I free from Friday?",
-        "Am I free not before 10 am on Friday?",
-        "Am I free on 3, 4 and 5 December?",
-        "Am I free on Friday the 5th of the month after next?",
-    ] {
-        assert!(read(&[question]).is_err(), "{question}: {:?}", read(&[question]));
-    }
-}
-
-#[test]
-fn lengths_and_times_are_read_as_people_say_them() {
-    for (said, minutes) in [
-        ("Find me a 25-minute slot tomorrow", 25),
-        ("A half-hour slot with Ines tomorrow", 30),
-        ("When can I fit in forty minutes tomorrow?", 40),
-        ("A two-hour slot tomorrow", 120),
-    ] {
-        assert_eq!(read(&[said]).unwrap().minutes, minutes, "{said}");
-    }
-    for (said, from, to) in [
-        (
-            "Am I free tomorrow between half past nine and eleven in the morning?",
-            (9, 30),
-            (11, 0),
-        ),
-        (
-            "Am I free tomorrow from a quarter to ten to quarter past eleven?",
-            (9, 45),
-            (11, 15),
-        ),
-        (
-            "Am I free tomorrow between ten past nine and noon?",
-            (9, 10),
-            (12, 0),
-        ),
-    ] {
-        let hours = read(&[said]).unwrap().hours.unwrap();
-        let time = |(hour, minute)| chrono::NaiveTime::from_hms_opt(hour, minute, 0).unwrap();
-        assert_eq!((hours.from, hours.to), (time(from), time(to)), "{said}");
-    }
+fn a_day_is_the_one_of_its_name() {
     // The day of NOW is a Monday.
-    let asked = read(&["Am I free today, Wednesday?"]).unwrap_err();
+    let asked = read("Am I free today, Wednesday?").unwrap_err();
     assert_eq!(asked, "30 November 2026 is a Monday. Which day do you mean?");
-    assert!(read(&["Am I free today, Monday?"]).is_ok());
+    assert!(read("Am I free today, Monday?").is_ok());
 }
 
 #[test]
 fn what_a_question_takes_goes_by_its_length() {
-    words_testing::assert_linear(|text| _ = read(&["Am I free?", text]));
+    words_testing::assert_linear(|text| _ = read(text));
 }

@@ -1,10 +1,12 @@
 //! What is said of a calendar once its user has agreed.
 
+use std::time::Duration;
+
 use sandbox::google::Failure;
 use serde_json::json;
 use store::counted;
 
-use crate::world::{data, said, world};
+use crate::world::{ADA, data, said, world};
 
 #[tokio::test]
 async fn free_or_busy_by_the_users_clock() {
@@ -110,6 +112,46 @@ async fn events_by_the_calendars_own_clock_and_nothing_of_them_but_titles_and_ti
     assert!(
         said(&saturday).starts_with("Nothing stands in your calendar on Saturday"),
         "{saturday}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_said_next_changes_what_was_said() {
+    let world = world().await;
+    let first = world.connected("Am I free on Friday at 3 pm?").await;
+    let chat = Some(("contextId", first["contextId"].as_str().unwrap()));
+    for (text, told) in [
+        (
+            "and on Thursday?",
+            "You are free on Thursday 3 December 2026 from 15:00 to 16:00.",
+        ),
+        ("Am I free on Sunday?", "You are busy on Sunday 6 December 2026."),
+    ] {
+        let task = world.sent(ADA, text, chat).await;
+        assert!(said(&task).starts_with(told), "{text}: {task}");
+    }
+    // What is asked back about is mended alone.
+    let asked = world.ask("Am I free on Friday from 5 pm to 3 pm?").await;
+    assert_eq!(said(&asked), "15:00 is not after 17:00. From when to when?");
+    let mended = world.told(ADA, "from 3 pm to 5 pm", asked["id"].as_str()).await;
+    assert!(
+        said(&mended).starts_with("On Friday 4 December 2026 from 15:00 to 17:00 you are busy"),
+        "{mended}"
+    );
+    let asked = world.ask("Am I free from Friday 6 pm to Sunday 8 pm?").await;
+    assert!(said(&asked).starts_with("I look at the same hours"), "{asked}");
+    let other = world.told(ADA, "on Saturday then", asked["id"].as_str()).await;
+    assert!(
+        said(&other).starts_with("You are free on Saturday 5 December 2026."),
+        "{other}"
+    );
+    // Nobody disconnects by a follow-up.
+    world.clock.advance(Duration::from_secs(1));
+    world.sent(ADA, "Disconnect my calendar", chat).await;
+    let task = world.sent(ADA, "and on Thursday?", chat).await;
+    assert!(
+        said(&task).starts_with("Shall I say whether you are free"),
+        "{task}"
     );
 }
 

@@ -154,13 +154,19 @@ impl World {
 
     /// Sends without waiting, works, and gives the task.
     pub(crate) async fn told(&self, who: (&str, &str), text: &str, task: Option<&str>) -> Value {
+        let on = task.map(|task| ("taskId", task));
+        self.sent(who, text, on).await
+    }
+
+    /// The same in a chat or on a task.
+    pub(crate) async fn sent(&self, who: (&str, &str), text: &str, on: Option<(&str, &str)>) -> Value {
         let id = SystemEntropy.uuid_text();
         let mut message = json!({
             "messageId": id, "role": "ROLE_USER", "parts": [{ "text": text }],
             "metadata": {"switchyard/timeZone": "Europe/Oslo", "switchyard/locale": "en-GB"},
         });
-        if let Some(task) = task {
-            message["taskId"] = task.into();
+        if let Some((name, id)) = on {
+            message[name] = id.into();
         }
         let params = json!({ "message": message, "configuration": { "returnImmediately": true } });
         let sent = self.rpc(who, "SendMessage", params).await["task"].clone();

@@ -131,8 +131,8 @@ fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> Extraction {
             user: &user,
         };
         let read = extract(&message.text_to_read(), takes, asked);
-        let is_clear = |(field, _): &(String, String)| !read.data.contains_key(field);
-        all.unclear = read.unclear.or(all.unclear.take().filter(is_clear));
+        let is_open = |(field, _): &(String, String)| !takes.is_settled(field, &read.data);
+        all.unclear = read.unclear.or(all.unclear.take().filter(is_open));
         all.data.extend(read.data);
         all.unsure.extend(read.unsure);
         all.places.extend(read.places);

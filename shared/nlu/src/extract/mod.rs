@@ -16,17 +16,22 @@
 //!   them for done. Words that nothing took are `unread`.
 //! - A schema with places or days has each sentence read as a whole ([`spoken`]), since they tell each other; days and places are read
 //!   by `words`, also in other languages where the agent has a table of its words.
+//! - Time is told by formats (`timed`): `day`, `hours` of each day, a `duration` in minutes, a `time-zone`. Of a schema with hours, a
+//!   word or number that is left over beside a time is asked about (`left`), and the field that it may belong to stays open.
 //! - Fields of other kinds than these are taken as data alone.
 //!
 //! It is pure: no IO, no weights, work by the length of the text alone, of which 2,000 characters are read.
 
 mod free;
 mod ids;
+mod left;
 mod one_of;
 mod said;
 mod spoken;
 mod takes;
+mod timed;
 mod vocabulary;
+mod zone;
 
 use std::collections::HashSet;
 
@@ -34,8 +39,9 @@ use domain::{Timestamp, UserContext, to_read};
 use serde_json::{Map, Value};
 use words::{Named, When, days, text};
 
+use one_of::OneOf;
 use said::Said;
-use takes::{Choice, Field, Slot};
+use takes::{Field, Slot};
 use vocabulary::Vocabulary;
 
 pub use takes::Takes;
@@ -148,7 +154,7 @@ fn count(said: &mut Said<'_>, field: &Field, is_value: bool) -> Option<u32> {
 }
 
 /// The first choice one of whose words is said; the usual one where the field is spoken of.
-fn choice(said: &mut Said<'_>, field: &Field, choices: &[Choice]) -> Option<Value> {
+fn choice(said: &mut Said<'_>, field: &Field, choices: &[OneOf]) -> Option<Value> {
     let said_of = |words: &Vocabulary| said.open().find(|at| words.has(said.lower(*at)));
     let mut meant = choices
         .iter()

@@ -1,16 +1,18 @@
 //! Places, days, a time of the day, and several choices at once: what is read in one sentence as a whole, since each tells the others.
 //!
-//! A choice is told by its own words, and by the words and the `phrases` of its description. Phrases are taken out first, so that
-//! "in Fahrenheit" names no place; then days, then places, and words at last.
+//! A choice is told by its own words, and by the words and the `phrases` of its description, or by a value of a `{field}`. Phrases
+//! are taken out first, so that "in Fahrenheit" names no place; then time, then places, and words at last. Where one choice alone
+//! can be had, phrases count before words, and then what the schema has first.
 
-use chrono::{DateTime, NaiveDate};
+use chrono::DateTime;
 use domain::READ_MAX;
 use serde_json::{Map, Value, json};
 use words::text::{self, Kind, Word};
-use words::{DateOrder, Days, Named, When, asks_yes_no, days, places, related};
+use words::{DateOrder, Days, Named, When, asks_yes_no, places};
 
 use super::one_of::OneOf;
 use super::takes::{Field, Slot, Takes};
+use super::timed::Clock;
 use super::{Asked, Extraction};
 
 /// Longest correction, in words, in which an unknown word is taken for a place.
@@ -24,6 +26,8 @@ pub(super) fn read(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
     let (said, instead) = reader.corrected(said);
     let mut read = reader.clause(said);
     if let Some(mut instead) = instead {
+        read.unclear
+            .take_if(|(field, _)| instead.data.contains_key(field));
         read.data.append(&mut instead.data);
         read.places.append(&mut instead.places);
         read.unclear = instead.unclear.or(read.unclear);
@@ -58,8 +62,7 @@ struct Reader<'a> {
     takes: &'a Takes,
     /// The field that is asked for, where any answer is its.
     answers: Option<&'a str>,
-    today: NaiveDate,
-    order: Option<DateOrder>,
+    clock: Clock,
 }
 
 impl<'a> Reader<'a> {
@@ -73,8 +76,10 @@ impl<'a> Reader<'a> {
         Self {
             takes,
             answers: asked.answers.filter(|name| takes.is_in_turn(name)),
-            today: zone.map_or(utc.date_naive(), |zone| utc.with_timezone(&zone).date_naive()),
-            order: asked.user.locale.as_deref().and_then(DateOrder::of),
+            clock: Clock {
+                today: zone.map_or(utc.date_naive(), |zone| utc.with_timezone(&zone).date_naive()),
+                order: asked.user.locale.as_deref().and_then(DateOrder::of),
+            },
         }
     }
 
@@ -92,7 +97,7 @@ impl<'a> Reader<'a> {
         // "Sorry for the trouble" names no place, though nobody knows "trouble".
         let short = behind.split_whitespace().count() <= INSTEAD_MAX;
         let names = instead.places.iter().any(|place| short || !place.guessed);
-        let says = names || instead.data.values().any(|value| !value.is_null());
+        let says = names || instead.unclear.is_some() || instead.data.values().any(|value| !value.is_null());
         if says {
             (before, Some(instead))
         } else {
@@ -101,47 +106,56 @@ impl<'a> Reader<'a> {
     }
 
     fn clause(&self, said: &str) -> Extraction {
-        let english = |word: &str| places::is_common(word) || self.takes.is_topic(word);
-        let glossed = self
-            .takes
+        let takes = self.takes;
+        let english = |word: &str| places::is_common(word) || takes.is_topic(word);
+        let glossed = takes
             .abroad
             .as_ref()
             .and_then(|abroad| abroad.in_english(said, english));
         let mut words = text::split(glossed.as_deref().unwrap_or(said), READ_MAX);
         let wants_yes_no = asks_yes_no(&words);
         let mut chosen = self.phrases(&mut words);
+        text::mark_topic(&mut words, |word| takes.is_topic(word));
+        let timed = self.clock.take(&mut words, takes, (said, glossed.as_deref()));
+        let (time, unclear) = (&timed.time, &timed.unclear);
+        if timed.minutes.is_some() {
+            let field = takes.named(|slot| matches!(slot, Slot::Length));
+            let told = takes.choices().filter(|(_, one)| one.field.as_deref() == field);
+            chosen.extend(told.map(|(field, one)| (0, field, &one.value)));
+        }
         let phrases = chosen.len();
-        text::mark_topic(&mut words, |word| self.takes.is_topic(word));
-        let time = self.days(&mut words);
-        let named = places::find(&words);
+        let named = match takes.named(|slot| matches!(slot, Slot::Places)) {
+            Some(_) => places::find(&words),
+            None => Vec::new(),
+        };
         for (at, word) in words.iter().enumerate() {
             let is_open = word.kind == Kind::Word && !named.iter().any(|place| place.has(at));
             let told = |one: &OneOf| is_open && one.words.contains(&word.lower);
-            let found = self.takes.several().filter(|(_, one)| told(one));
+            let found = takes.choices().filter(|(_, one)| told(one));
             chosen.extend(found.map(|(field, one)| (at, field, &one.value)));
         }
         // "And in Fahrenheit" says nothing of what is wanted.
         let wants = chosen.len() > phrases || wants_yes_no && phrases > 0;
+        let mut data = one_of_each(takes, &chosen, phrases);
         chosen.sort_by_key(|(at, ..)| *at);
-        let mut data: Map<String, Value> = Map::new();
+        chosen.retain(|(_, field, _)| !matches!(field.slot, Slot::Choice(_)));
         for (_, field, value) in &chosen {
             let values = data.entry(field.name.clone()).or_insert_with(|| json!([]));
             if let Some(values) = values.as_array_mut().filter(|values| !values.contains(value)) {
                 values.push((*value).clone());
             }
         }
-        let written = |days: &[When]| -> Vec<String> {
-            days.iter().filter_map(|when| when.to_data(self.today)).collect()
-        };
-        let said_days = written(&time.days);
-        let mut unclear = None;
-        let with_own = own_days(&named, &time);
+        let with_own = own_days(&named, time);
         let parts: Vec<Value> = together(&named, &with_own)
-            .map(|(place, days)| json!({"places": [place], "days": written(days)}))
+            .map(|(place, days)| json!({"places": [place], "days": self.clock.written(days)}))
             .collect();
         let all: Vec<String> = together(&named, &[]).map(|(place, _)| place).collect();
-        for field in &self.takes.fields {
+        for field in &takes.fields {
+            let is_unclear = unclear
+                .as_ref()
+                .is_some_and(|(unclear, _)| *unclear == field.name);
             let value = match &field.slot {
+                _ if is_unclear => continue,
                 Slot::Answers if self.asks(&field.name) => {
                     let said: String = said.trim().chars().take(TEXT_MAX).collect();
                     json!([if all.is_empty() { said } else { all.join(", ") }])
@@ -149,11 +163,7 @@ impl<'a> Reader<'a> {
                 // Whoever names other places is asked anew.
                 Slot::Answers if !all.is_empty() => Value::Null,
                 Slot::Places if self.answers.is_none() && !all.is_empty() => json!(all),
-                Slot::Days if !time.days.is_empty() => {
-                    let ask = time.days.iter().find_map(|when| when.ask(self.today));
-                    unclear = ask.map(|ask| (field.name.clone(), ask));
-                    json!(said_days)
-                }
+                Slot::Days if !time.days.is_empty() => json!(timed.days),
                 // What is said anew leaves no day and no time of before.
                 Slot::Parts if self.answers.is_none() && !(all.is_empty() && time.days.is_empty()) => {
                     if with_own.is_empty() {
@@ -162,7 +172,10 @@ impl<'a> Reader<'a> {
                         json!(parts)
                     }
                 }
-                Slot::Time if !time.days.is_empty() || time.clock.is_some() => json!(of_day(&time)),
+                Slot::Time if !time.days.is_empty() || time.clock.is_some() => json!(of_day(time)),
+                Slot::Hours if let Some(hours) = timed.hours => hours.to_data().into(),
+                Slot::Length if let Some(minutes) = timed.minutes => minutes.into(),
+                Slot::Zone if let Some(zone) = timed.zone => zone.into(),
                 Slot::YesNo if wants => json!(match wants_yes_no {
                     _ if says(&words, "yes") && says(&words, "no") => "only",
                     true => "yes",
@@ -172,12 +185,12 @@ impl<'a> Reader<'a> {
             };
             data.insert(field.name.clone(), value);
         }
-        let is_known = |lower: &str| self.takes.is_topic(lower) || lower.starts_with('°');
+        let is_known = |lower: &str| takes.is_topic(lower) || lower.starts_with('°');
         Extraction {
             data,
             unread: places::leftover(&words, &named, is_known),
             places: named,
-            unclear,
+            unclear: timed.unclear,
             ..Extraction::default()
         }
     }
@@ -186,7 +199,7 @@ impl<'a> Reader<'a> {
     fn phrases(&self, words: &mut [Word]) -> Vec<(usize, &'a Field, &'a Value)> {
         let mut known: Vec<_> = self
             .takes
-            .several()
+            .choices()
             .flat_map(|(field, one)| one.phrases.iter().map(move |phrase| (phrase, field, &one.value)))
             .collect();
         known.sort_by_key(|(phrase, ..)| std::cmp::Reverse(phrase.len()));
@@ -204,22 +217,6 @@ impl<'a> Reader<'a> {
         }
         found
     }
-
-    /// Takes out the days, as the tense has them.
-    fn days(&self, words: &mut [Word]) -> Days {
-        let mut time = days::take(words, self.order);
-        related::count_on(words, &mut time);
-        related::up_to(words, &mut time);
-        let is_over = ["was", "were", "did"].iter().any(|past| says(words, past));
-        if is_over || says(words, "will") {
-            let mentions = time.mentions.iter_mut().map(|(_, when)| when);
-            time.days
-                .iter_mut()
-                .chain(mentions)
-                .for_each(if is_over { put_back } else { put_ahead });
-        }
-        time
-    }
 }
 
 fn says(words: &[Word], lower: &str) -> bool {
@@ -235,6 +232,21 @@ fn of_day(time: &Days) -> Option<String> {
     time.clock.clone().or(part).or(near)
 }
 
+/// The choice of each field that has one alone.
+fn one_of_each(takes: &Takes, chosen: &[(usize, &Field, &Value)], phrases: usize) -> Map<String, Value> {
+    let of_field = |field: &Field| {
+        let Slot::Choice(choices) = &field.slot else {
+            return None;
+        };
+        let told = chosen.iter().enumerate();
+        let told = told.filter(|(_, (_, of, _))| of.name == field.name);
+        let rank = |value: &Value| choices.iter().position(|one| one.value == *value);
+        let (_, (.., value)) = told.min_by_key(|(nth, (.., value))| (*nth >= phrases, rank(value)))?;
+        Some((field.name.clone(), (*value).clone()))
+    };
+    takes.fields.iter().filter_map(of_field).collect()
+}
+
 /// The places with what says where each is behind a comma, and the days of each.
 fn together<'n>(named: &'n [Named], days: &'n [Vec<When>]) -> impl Iterator<Item = (String, &'n [When])> {
     let starts = named.chunk_by(|_, next| next.chained);
@@ -245,25 +257,6 @@ fn together<'n>(named: &'n [Named], days: &'n [Vec<When>]) -> impl Iterator<Item
         let parts: Vec<&str> = chain.iter().map(|place| place.text.as_str()).collect();
         (parts.join(", "), own)
     })
-}
-
-/// A day without a year that somebody speaks of as over.
-fn put_back(when: &mut When) {
-    if matches!(
-        when,
-        When::Date { year: None, .. } | When::Month(_) | When::Weekday { .. } | When::DayOfMonth(_)
-    ) {
-        *when = When::Past(Box::new(when.clone()));
-    }
-}
-
-/// A date without a year that somebody speaks of as to come.
-fn put_ahead(when: &mut When) {
-    match when {
-        When::Date { year: None, .. } => *when = When::Ahead(Box::new(when.clone())),
-        When::Span(first, _) => put_ahead(first),
-        _ => {}
-    }
 }
 
 /// The days of each place, where places and days take turns: "Oslo tomorrow and Bergen on Sunday", "tomorrow in Oslo, on

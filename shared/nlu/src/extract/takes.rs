@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use words::{Glossary, phrases};
 
 use super::one_of::OneOf;
@@ -48,7 +48,7 @@ pub(super) enum Slot {
     /// A number with its noun.
     Count,
     /// One of these.
-    Choice(Vec<Choice>),
+    Choice(Vec<OneOf>),
     /// Several of these at once.
     Several(Vec<OneOf>),
     /// Names of places.
@@ -57,6 +57,12 @@ pub(super) enum Slot {
     Days,
     /// A time of the day, as it is said.
     Time,
+    /// A part of each day.
+    Hours,
+    /// How many minutes something takes.
+    Length,
+    /// Whose clock times are by.
+    Zone,
     /// Whether a yes or a no is wanted.
     YesNo,
     /// Places and days that belong together.
@@ -67,13 +73,6 @@ pub(super) enum Slot {
     Text,
     /// Nothing but data tells it.
     Data,
-}
-
-/// One value of several.
-#[derive(Debug, Clone)]
-pub(super) struct Choice {
-    pub(super) value: Value,
-    pub(super) vocabulary: Vocabulary,
 }
 
 impl Takes {
@@ -116,22 +115,36 @@ impl Takes {
         fields.any(|field| field.name == name && matches!(field.slot, Slot::Answers))
     }
 
+    /// Whether a field of which it was not clear what is meant is so no more, once this is said: of hours also by other days.
+    #[must_use]
+    pub fn is_settled(&self, name: &str, said: &Map<String, Value>) -> bool {
+        let is_hours = self.named(|slot| matches!(slot, Slot::Hours)) == Some(name);
+        let days = self.named(|slot| matches!(slot, Slot::Days));
+        said.contains_key(name) || is_hours && days.is_some_and(|days| said.contains_key(days))
+    }
+
     /// Whether a sentence is read as a whole, as its places and days tell each other.
     pub(super) fn is_spoken(&self) -> bool {
-        let mut slots = self.fields.iter().map(|field| &field.slot);
-        slots.any(|slot| matches!(slot, Slot::Places | Slot::Days))
+        let is_told = |slot: &Slot| matches!(slot, Slot::Places | Slot::Days);
+        self.fields.iter().any(|field| is_told(&field.slot))
+    }
+
+    /// The name of the field of such a slot.
+    pub(super) fn named(&self, is: impl Fn(&Slot) -> bool) -> Option<&str> {
+        let field = self.fields.iter().find(|field| is(&field.slot))?;
+        Some(&field.name)
     }
 
     /// Whether a word, in small letters, is one of a choice's.
     pub(super) fn is_topic(&self, lower: &str) -> bool {
-        self.several().any(|(_, one)| one.words.contains(lower))
+        self.choices().any(|(_, one)| one.words.contains(lower))
     }
 
-    /// The choices of which several may be said, each with its field.
-    pub(super) fn several(&self) -> impl Iterator<Item = (&Field, &OneOf)> {
+    /// The choices, each with its field.
+    pub(super) fn choices(&self) -> impl Iterator<Item = (&Field, &OneOf)> {
         self.fields.iter().flat_map(|field| {
             let choices = match &field.slot {
-                Slot::Several(choices) => choices.as_slice(),
+                Slot::Several(choices) | Slot::Choice(choices) => choices.as_slice(),
                 _ => &[],
             };
             choices.iter().map(move |one| (field, one))
@@ -172,17 +185,9 @@ impl Field {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let is = |path: &str, value: &str| field.pointer(path).is_some_and(|told| told == value);
-        let choices: Vec<Choice> = choices_of(field)
-            .filter_map(|(value, told)| {
-                let vocabulary = Vocabulary::of(value.as_str()?, told);
-                Some(Choice {
-                    value: value.clone(),
-                    vocabulary,
-                })
-            })
-            .collect();
-        let items = field.get("items").into_iter().flat_map(choices_of);
-        let several: Vec<OneOf> = items.filter_map(|(value, told)| OneOf::of(value, told)).collect();
+        let one_of = |field| choices_of(field).filter_map(|(value, told)| OneOf::of(value, told));
+        let choices: Vec<OneOf> = one_of(field).collect();
+        let several: Vec<OneOf> = field.get("items").into_iter().flat_map(one_of).collect();
         let slot = match () {
             () if is("/items/type", "object") => Slot::Parts,
             () if !several.is_empty() => Slot::Several(several),
@@ -190,6 +195,9 @@ impl Field {
             () if is("/items/format", "day") => Slot::Days,
             () if is("/items/format", "answer") => Slot::Answers,
             () if is("/format", "time") => Slot::Time,
+            () if is("/format", "hours") => Slot::Hours,
+            () if is("/format", "duration") => Slot::Length,
+            () if is("/format", "time-zone") => Slot::Zone,
             () if is("/format", "yes-no") => Slot::YesNo,
             () if !choices.is_empty() => Slot::Choice(choices),
             () if is("/format", "id") || is("/items/format", "id") => Slot::Ids,

@@ -124,11 +124,90 @@ fn what_is_left_is_text_behind_what_examples_say_before_it() {
     }
 }
 
+fn tennis() -> Value {
+    let slot = |format: &str| json!({"type": "string", "format": format});
+    json!({
+        "type": "object",
+        "properties": {
+            "what": {"oneOf": [
+                {"const": "lesson", "description": "`{length}` `teach me`"},
+                {"const": "court", "description": "courts play"},
+                {"const": "ball", "description": "balls"},
+            ]},
+            "days": {"type": "array", "items": slot("day")},
+            "hours": slot("hours"),
+            "length": {"type": "integer", "format": "duration"},
+            "clock": slot("time-zone"),
+        },
+    })
+}
+
+#[test]
+fn time_is_bound_as_its_formats_say() {
+    for (said, data) in [
+        (
+            "a court on Friday from 2 to 4 pm",
+            json!({"what": "court", "days": ["2026-11-27"], "hours": "14:00/16:00"}),
+        ),
+        (
+            "90 minutes tomorrow at 9, London time",
+            json!({"what": "lesson", "days": ["P1D"], "hours": "09:00", "length": 90, "clock": "Europe/London"}),
+        ),
+        ("teach me to play", json!({"what": "lesson"})),
+        ("balls for the court", json!({"what": "court"})),
+        (
+            "a court on Tuesday or Monday",
+            json!({"what": "court", "days": ["2026-11-24", "2026-11-30"]}),
+        ),
+        (
+            "court, Saturday 8 pm to Sunday 1 am",
+            json!({"what": "court", "days": ["2026-11-21"], "hours": "20:00/01:00"}),
+        ),
+        (
+            "court on Friday from 5 to 3 pm, no, from 3 to 5 pm",
+            json!({"what": "court", "days": ["2026-11-27"], "hours": "15:00/17:00"}),
+        ),
+    ] {
+        let read = read(&tennis(), &[], said);
+        assert_eq!((Value::Object(read.data), read.unclear), (data, None), "{said}");
+    }
+}
+
+#[test]
+fn what_is_left_over_of_time_is_asked_about() {
+    for (said, field, question) in [
+        ("a court on 3, 4 and 5 December", "days", "cannot read “3”"),
+        ("a court any day next week except Friday", "days", "“except”"),
+        ("the day before Christmas Eve", "days", "“before”"),
+        ("a court from Friday", "days", "“from”"),
+        ("not before 10 am on Friday", "hours", "“not”"),
+        ("a court on 30 February", "days", "There is no 30 February"),
+        (
+            "a court on Monday 24 December 2026",
+            "days",
+            "24 December 2026 is a Thursday",
+        ),
+        ("Monday from 5 pm to 3 pm", "hours", "15:00 is not after 17:00"),
+        (
+            "Friday 6 pm to Sunday 8 pm",
+            "hours",
+            "the same hours of each day",
+        ),
+        ("from 9:00 at 10:00 on Friday at 11:00", "hours", "on which day"),
+    ] {
+        let read = read(&tennis(), &[], said);
+        let (unclear, asked) = read.unclear.unwrap_or_default();
+        assert_eq!(unclear, field, "{said}: {asked}");
+        assert!(asked.contains(question), "{said}: {asked}");
+        assert!(!read.data.contains_key(field), "{said}");
+    }
+}
+
 #[test]
 fn what_reading_takes_goes_by_the_length() {
     let text =
         json!({"type": "object", "properties": {"topic": {"type": "string"}, "steps": {"type": "integer"}}});
-    for schema in [laundry(), text] {
+    for schema in [laundry(), tennis(), text] {
         words_testing::assert_linear(|said| _ = read(&schema, &["a note on {a}"], said));
     }
 }

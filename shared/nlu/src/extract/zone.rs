@@ -4,7 +4,7 @@ use chrono_tz::{TZ_VARIANTS, Tz};
 use words::text::{Word, lower, take_out};
 
 /// Takes the clocks that are named out of the words: `Oslo time`, `New York time`, `UTC`.
-pub(super) fn take_zone(words: &mut [Word]) -> Option<Tz> {
+pub(super) fn take(words: &mut [Word]) -> Option<Tz> {
     let mut found = None;
     for index in 0..words.len() {
         let Some((zone, first)) = zone_at(words, index) else {

@@ -1,43 +1,21 @@
 //! How long something takes, in words: `an hour`, `half an hour`, `25-minute`, `90 minutes`, `1.5 hours`, `an hour and forty minutes`.
 
-use words::text::{self, Word, lower, take_out};
+use crate::text::{self, Word, before, lower, take_out};
 
-use super::MINUTES_MAX;
-
-/// A length of time that was said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Length {
-    /// So many minutes.
-    Minutes(u32),
-    /// One that nothing can take.
-    None,
-}
-
-/// Takes the first length of time out of the words.
-pub(super) fn take(words: &mut [Word]) -> Option<Length> {
-    for index in 0..words.len() {
-        let Some((minutes, taken)) = at(words, index) else {
-            continue;
-        };
-        let before = text::before(words, index);
-        let second = index
-            .checked_sub(1)
-            .map_or("", |before| text::before(words, before));
+/// Takes the first length of time out of the words: how many minutes, none or fewer where that makes no sense.
+pub fn take(words: &mut [Word]) -> Option<i64> {
+    let (at, (minutes, taken)) = (0..words.len()).find_map(|index| {
+        let found = at(words, index)?;
+        let second = index.checked_sub(1).map_or("", |one| before(words, one));
         // "In two hours" is a time and no length, but "fit in two hours" is one.
-        if before == "in" && !matches!(second, "fit" | "squeeze" | "get") {
-            continue;
-        }
-        let is_negative = before == "minus";
-        take_out(words, index..index + taken);
-        let good = (5.0..=MINUTES_MAX as f32).contains(&minutes) && !is_negative;
-        return Some(match good {
-            true => Length::Minutes(minutes as u32),
-            false => Length::None,
-        });
-    }
-    None
+        let is_length = before(words, index) != "in" || matches!(second, "fit" | "squeeze" | "get");
+        is_length.then_some((index, found))
+    })?;
+    let sign = if before(words, at) == "minus" { -1 } else { 1 };
+    take_out(words, at..at + taken);
+    // What is longer than all that is counted is too long.
+    Some(sign * minutes.min(1e9) as i64)
 }
-
 /// Minutes that begin at `index`, and the number of words they take.
 fn at(words: &[Word], index: usize) -> Option<(f32, usize)> {
     // "25-minute", "half-hour"
@@ -109,4 +87,33 @@ fn small(count: u32) -> Option<f32> {
 fn number(word: &Word) -> Option<f32> {
     let count = word.count().and_then(small).or_else(|| word.lower.parse().ok());
     count.filter(|count| count.is_finite() && *count >= 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_as_people_say_them() {
+        for (said, minutes) in [
+            ("An hour for lunch", Some(60)),
+            ("half an hour", Some(30)),
+            ("a half-hour slot", Some(30)),
+            ("a 25-minute slot", Some(25)),
+            ("a two-hour slot", Some(120)),
+            ("90 minutes", Some(90)),
+            ("1.5 hours", Some(90)),
+            ("one and a half hours", Some(90)),
+            ("an hour and a quarter", Some(75)),
+            ("an hour and forty minutes", Some(100)),
+            ("a quarter of an hour", Some(15)),
+            ("fit in forty minutes", Some(40)),
+            ("in two hours", None),
+            ("minus 20 minutes", Some(-20)),
+            ("zero minutes", Some(0)),
+            ("the hour", None),
+        ] {
+            assert_eq!(take(&mut text::split(said, 200)), minutes, "{said}");
+        }
+    }
 }

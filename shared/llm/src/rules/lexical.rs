@@ -11,7 +11,7 @@ use crate::{AgentBrief, SkillBrief};
 /// Most examples of a skill that are read: whoever names more is no likelier for it.
 const EXAMPLES_MAX: usize = 6;
 /// How well a text must fit an agent to go there, in standard deviations above what anybody may say.
-pub(super) const FITS: f32 = 2.0;
+pub(super) const FITS: f32 = 2.1;
 /// How well it must fit for its user to be asked.
 pub(super) const NEAR: f32 = 1.2;
 /// Most letters of a word that are looked at: what follows is an ending.

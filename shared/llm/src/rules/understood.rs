@@ -20,16 +20,16 @@ const PIECES_MAX: usize = 12;
 /// How much better than any other.
 const CLEARLY: f32 = 0.4;
 /// How far behind the best another may be to be offered as well.
-const BESIDE: f32 = 1.0;
+const BESIDE: f32 = 1.2;
 /// Most agents that are offered.
 const OFFERED_MAX: usize = 3;
 /// How well a piece must fit its agent, and how much better than the agents of other pieces.
 const PIECE_FITS: f32 = 0.5;
-const PIECE_CLEARLY: f32 = 0.6;
+const PIECE_CLEARLY: f32 = 0.8;
 /// Where the whole text is clearly for one agent, a piece for another must fit that one by so much of the difference more.
 const BESIDE_THE_WHOLE: f32 = 0.5;
 /// What must speak for a piece being a request of its own.
-const PIECE_ASKS: f32 = 0.1;
+const PIECE_ASKS: f32 = 0.15;
 /// What must speak for a piece being a request for it to be named where nobody does it.
 const NOBODYS: f32 = 0.5;
 /// How much better an agent fits for each rare word that its card has of a text.
@@ -37,11 +37,11 @@ const WORDS_FIT: f32 = 0.5;
 /// Longest text, in words, that may be no more than a change of what was asked before.
 const BRIEF: usize = 4;
 /// Below this a text changes or answers something, where there is something to change.
-const ASKS: f32 = 0.0;
+const ASKS: f32 = 0.15;
 /// What speaks for a request of its own by how well it fits an agent, for each standard deviation beyond [`NEAR`].
 const FIT_ASKS: f32 = 0.1;
 /// How well a text that sounds like a change must fit another agent to be for that one all the same.
-const FITS_ANOTHER: f32 = 4.5;
+const FITS_ANOTHER: f32 = 3.65;
 /// From here on a text destroys something or gives it away: four of five such sentences are above, one of fifty others.
 const DESTROYS: f32 = 0.2;
 /// From here on a text waits for something that nobody knows yet: of such sentences one of a hundred is below, of others two are above.

@@ -30,12 +30,22 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use conversations::{Conversations, Host, Meaning, Verdict};
 
-/// A set of prompts: its name, the least that must be right, and the most that may reach an agent that it is not for, in
-/// hundredths. Nothing may be done unasked.
-const SETS: [(&str, usize, usize); 3] = [("blind", 65, 10), ("prompts", 62, 4), ("foreign", 65, 9)];
+/// A set of prompts, or of conversations turn by turn: its name, the least that must be right and the most that may reach an agent that it
+/// is not for, in hundredths, and how often something may be done unasked: as often as is known.
+type Floor = (&'static str, usize, usize, usize);
 
-/// The same of conversations, turn by turn.
-const CONVERSATIONS: [(&str, usize, usize); 2] = [("conversations", 72, 5), ("conversations_second", 63, 6)];
+const SETS: [Floor; 4] = [
+    ("blind", 66, 9, 0),
+    ("third", 57, 10, 1),
+    ("prompts", 62, 5, 0),
+    ("foreign", 69, 9, 0),
+];
+
+const CONVERSATIONS: [Floor; 3] = [
+    ("conversations", 75, 4, 0),
+    ("conversations_second", 64, 7, 1),
+    ("conversations_third", 66, 8, 1),
+];
 
 /// How well prompts are understood where no language model is named
 #[derive(Parser)]
@@ -142,7 +152,7 @@ async fn main() -> ExitCode {
     let model: Arc<dyn Model> = llm::offline(slot);
     let reader = Arc::clone(&model);
     let mut is_good = true;
-    for (name, least, most) in SETS {
+    for (name, least, most, unasked) in SETS {
         let (agents, effects, rows) = set(name);
         let mut figures = Figures::default();
         for row in &rows {
@@ -160,9 +170,9 @@ async fn main() -> ExitCode {
         }
         println!("{name:8} {figures}");
         is_good &= figures.share(Verdict::Right) >= least && figures.share(Verdict::Wrong) <= most;
-        is_good &= figures.0[Verdict::Unasked as usize] == 0;
+        is_good &= figures.0[Verdict::Unasked as usize] <= unasked;
     }
-    let (agents, effects, _) = blind();
+    let (agents, effects, _) = blind("prompts");
     let host = Host::start(
         agents.iter().cloned().collect(),
         &effects,
@@ -170,7 +180,7 @@ async fn main() -> ExitCode {
         meaning,
     )
     .await;
-    for (name, least, most) in CONVERSATIONS {
+    for (name, least, most, unasked) in CONVERSATIONS {
         let file = system_testing::folder().join(format!("data/understanding/{name}.toml"));
         let read = std::fs::read_to_string(file).expect("a file");
         let all: Conversations = toml::from_str(&read).expect("conversations");
@@ -182,6 +192,7 @@ async fn main() -> ExitCode {
         }
         println!("{name:20} {figures}");
         is_good &= figures.share(Verdict::Right) >= least && figures.share(Verdict::Wrong) <= most;
+        is_good &= figures.0[Verdict::Unasked as usize] <= unasked;
     }
     if let Some(engine) = cards_by.ready().await {
         let figures = cards::play(reader.as_ref(), engine, &agents).await;
@@ -223,15 +234,16 @@ fn set(name: &str) -> (Agents, BTreeSet<AgentType>, Vec<Row>) {
     match name {
         "prompts" => routing(name, &["own_cards"]),
         "foreign" => routing(name, &["own_cards", "foreign_cards"]),
-        _ => blind(),
+        "third" => blind("prompts_third"),
+        _ => blind("prompts"),
     }
 }
 
-fn blind() -> (Agents, BTreeSet<AgentType>, Vec<Row>) {
+fn blind(name: &str) -> (Agents, BTreeSet<AgentType>, Vec<Row>) {
     let folder = system_testing::folder().join("data/understanding");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file");
     let foreign: ForeignAgents = toml::from_str(&read("agents.toml")).expect("agents");
-    let prompts: Prompts = toml::from_str(&read("prompts.toml")).expect("prompts");
+    let prompts: Prompts = toml::from_str(&read(&format!("{name}.toml"))).expect("prompts");
     let changes = |agent: &&Foreign| agent.effects || agent.skill.iter().any(|skill| skill.effects);
     let effects = foreign.agent.iter().filter(changes);
     let effects = effects.map(|agent| agent.r#type.clone()).collect();

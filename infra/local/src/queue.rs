@@ -130,12 +130,8 @@ impl Waiting {
 }
 
 fn subject(wake: &Wake) -> Subject {
-    let config = match wake {
-        Wake::Push(push) => Some(push.config_id.clone()),
-        Wake::Task(_) => None,
-    };
     let key = wake.key();
-    (key.tenant, key.agent, key.id, config)
+    (key.tenant, key.agent, key.id, wake.delivery().cloned())
 }
 
 /// The channel is full or its reader has stopped.

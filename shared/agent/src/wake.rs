@@ -133,6 +133,15 @@ impl Wake {
         }
     }
 
+    /// The push configuration it is about, where it is for a delivery.
+    #[must_use]
+    pub fn delivery(&self) -> Option<&PushConfigId> {
+        match self {
+            Self::Task(_) => None,
+            Self::Push(wake) => Some(&wake.config_id),
+        }
+    }
+
     /// The trace it belongs to.
     #[must_use]
     pub fn trace(&self) -> Option<&TraceParent> {

@@ -152,7 +152,7 @@ async fn a_scheduled_event_wakes_a_due_task_through_sqs() {
     let report: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(
         report,
-        json!({ "tasks": 1, "deliveries": 0, "notSent": 0, "unreadShards": 0, "unfinishedShards": 0 })
+        json!({ "tasks": 1, "deliveries": 0, "notSent": 0, "left": 0, "unreadShards": 0, "unfinishedShards": 0, "oldestDueSeconds": report["oldestDueSeconds"] })
     );
 
     let wakes = lambda.wakes.lock().unwrap();

@@ -632,3 +632,27 @@ async fn a_cancel_of_a_task_that_needs_a_newer_release_is_kept_for_it() {
         "its parts are told by whoever knows them"
     );
 }
+
+#[tokio::test]
+async fn what_is_due_of_a_tenant_that_is_not_active_is_put_off_and_ends_with_it() {
+    let bench = bench(Panics).await;
+    let (tenants, acme) = (bench.agent.store.tenants(), &bench.key.tenant);
+    tenants.add(acme).await.unwrap();
+    tenants.suspend(acme, Some(bench.clock.now())).await.unwrap();
+    for hours in [1, 1, 2, 4, 8, 16, 24, 24] {
+        bench.wake().await;
+        let wait = Duration::from_secs(hours * 3600);
+        let (stored, due) = (bench.stored().await, bench.clock.now().after(wait));
+        assert_eq!((stored.due_at, stored.attempts), (Some(due), 0), "{hours}");
+        // Not due, nothing is put off any further.
+        bench.wake().await;
+        bench.clock.advance(wait);
+    }
+    tenants.remove(acme).await.unwrap();
+    bench.wake().await;
+    let (stored, end) = (
+        bench.stored().await,
+        bench.clock.now().after(Duration::from_secs(86_400)),
+    );
+    assert_eq!((stored.due_at, stored.expires_at), (None, Some(end)));
+}

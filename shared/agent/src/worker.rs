@@ -61,6 +61,10 @@ const STALE_ROUNDS: u32 = 8;
 /// # Errors
 /// [`WorkError`] when the wake should come again; whatever was done until then is stored.
 pub async fn handle(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
+    wake.followed(on_heap(|| look(agent, wake))).await
+}
+
+async fn look(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
     let key = wake.key();
     let own = agent.own_tenant.as_ref().is_none_or(|own| *own == key.tenant);
     let namesake = agent.own_tenant.as_ref().map(domain::Tenant::name) == Some(key.tenant.name());

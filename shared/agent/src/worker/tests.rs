@@ -656,3 +656,25 @@ async fn what_is_due_of_a_tenant_that_is_not_active_is_put_off_and_ends_with_it(
     );
     assert_eq!((stored.due_at, stored.expires_at), (None, Some(end)));
 }
+
+#[tokio::test]
+async fn work_wakes_itself_a_thousand_times_in_a_row_and_then_leaves_it_to_the_sweeper() {
+    for (before, after) in [(None, Some(1)), (Some(999), Some(1000)), (Some(1000), None)] {
+        let bench = bench(Says(Outcome::Failed("That went wrong.".into()))).await;
+        let mut wake = serde_json::to_value(Wake::task(&bench.key)).unwrap();
+        wake.as_object_mut()
+            .unwrap()
+            .extend(before.map(|hops| ("hops".to_owned(), hops.into())));
+        handle(&bench.agent, &serde_json::from_value(wake).unwrap())
+            .await
+            .unwrap();
+        let sent = bench.door.0.lock().unwrap().pop_front();
+        let hops = sent.map(|(wake, _)| serde_json::to_value(wake).unwrap()["hops"].clone());
+        assert_eq!(hops, after.map(serde_json::Value::from), "{before:?}");
+        assert_eq!(
+            bench.stored().await.due_at,
+            Some(bench.clock.now()),
+            "the sweeper finds it"
+        );
+    }
+}

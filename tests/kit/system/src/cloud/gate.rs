@@ -2,6 +2,7 @@
 //! before it goes there), SQS, Secrets Manager. Each function has addresses of its own, so that it is known who calls.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -23,12 +24,33 @@ pub struct Gate {
     pub policies: Mutex<BTreeMap<String, Arc<Policy>>>,
     /// The secrets' values by ARN.
     pub secrets: Mutex<BTreeMap<String, String>>,
-    /// Takes messages: the URL of the queue, the body, the delay.
-    pub queues: tokio::sync::mpsc::UnboundedSender<(String, String, Duration)>,
+    /// Takes messages.
+    pub queues: tokio::sync::mpsc::UnboundedSender<Message>,
+    /// How many hops through queues what begins by no queue counts as.
+    pub begun: AtomicU32,
     /// What was used, by caller.
     pub usage: Mutex<BTreeMap<String, Usage>>,
     /// The client of the database.
     pub http: reqwest::Client,
+}
+
+/// A message on its way through a queue.
+#[derive(Debug)]
+pub struct Message {
+    /// The URL of the queue.
+    pub queue: String,
+    /// What is said.
+    pub body: String,
+    /// How long it waits.
+    pub delay: Duration,
+    /// How many messages led to it, as Lambda finds out by the lineage in the trace header.
+    pub hops: u32,
+}
+
+/// The trace header of an invocation after so many hops.
+#[must_use]
+pub fn trace(hops: u32) -> String {
+    format!("Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Parent=9a9197af755a6419;Sampled=0;Lineage=1:{hops}")
 }
 
 /// What a caller used.
@@ -140,7 +162,17 @@ pub async fn answer(
             }
             let delay = Duration::from_secs(request["DelaySeconds"].as_u64().unwrap_or_default());
             let text = request["MessageBody"].as_str().unwrap_or_default();
-            let _nobody_listens = gate.queues.send((url.to_owned(), text.to_owned(), delay));
+            let trace = headers
+                .get("x-amzn-trace-id")
+                .and_then(|trace| trace.to_str().ok());
+            let hops = trace.and_then(|trace| trace.rsplit_once("Lineage=1:")?.1.parse::<u32>().ok());
+            let hops = hops.filter(|hops| *hops > 0);
+            let _nobody_listens = gate.queues.send(Message {
+                queue: url.to_owned(),
+                body: text.to_owned(),
+                delay,
+                hops: 1 + hops.unwrap_or_else(|| gate.begun.load(Ordering::Relaxed)),
+            });
             axum::Json(json!({ "MessageId": "m", "MD5OfMessageBody": "" })).into_response()
         }
         ("secretsmanager", "GetSecretValue") => {

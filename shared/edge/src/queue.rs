@@ -74,6 +74,8 @@ impl WakeDoor for SqsDoor {
             .queue_url(of_tenant(url, &wake.key().tenant))
             .delay_seconds(delay_seconds(delay))
             .message_body(wake.to_json())
+            // Queues are fair: whoever has many in flight waits for the others.
+            .message_group_id(wake.key().tenant.prefix())
             .send()
             .await
             .map_err(|error| WakeError::Queue(Box::new(error)))?;

@@ -1,33 +1,33 @@
-//! One sweep: bounded queries of each shard of the due index, and a wake for each task that is due, as far as its tenant's share
-//! goes.
+//! A sweep: a few looks at the due index, each a bounded query of each shard, and a wake for each task that is due, as far as its
+//! tenant's share goes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::{Wake, WakeDoor};
-use domain::{Clock, Tenant, Timestamp};
-use futures_util::StreamExt as _;
+use domain::{Clock, PushConfigId, Tenant, Timestamp};
 use futures_util::future::join_all;
-use futures_util::stream;
 use serde::{Deserialize, Serialize};
-use store::{DUE_SHARDS, Pointer, PointsAt, Standing, Store};
+use store::{DUE_SHARDS, Pointer, PointsAt, Standing, Store, TaskKey};
+
+use crate::State;
 
 /// Pointers read from one shard at once.
 const PAGE: u32 = 500;
 
-/// Wakes of one shard under way at once.
-const AT_ONCE: usize = 4;
-
-/// Most wakes of one tenant in a sweep: whatever one has due, the others' turn comes.
+/// Most wakes of one tenant in a look: whatever one has due, the others' turn comes.
 const SHARE: u32 = 2000;
 
 /// What has been due for so many seconds is looked at twice: nobody waits for what is not an active tenant's.
 const OVERDUE: u64 = 300;
 
-/// How long a sweep goes on to the next page: it ends before the next one begins.
-const LONGEST: Duration = Duration::from_secs(45);
+/// How long a sweep goes on to the next page or look: it ends before the next one begins.
+const LONGEST: Duration = Duration::from_secs(47);
+
+/// Most wakes that a sweep remembers, so as not to send them again with the next look.
+const REMEMBERED: usize = 50_000;
 
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub struct Swept {
     pub deliveries: u32,
     /// Wakes that a queue did not take; they are still due.
     pub not_sent: u32,
-    /// Wakes that were left for the next sweep, because their tenants had their shares of this one.
+    /// Wakes that the last look left for the next, because their tenants had their shares of it.
     pub left: u32,
     /// Shards that could not be read.
     pub unread_shards: u32,
@@ -49,6 +49,38 @@ pub struct Swept {
     pub oldest_due_seconds: u64,
 }
 
+/// Looks as often as it is told, and wakes everything that is due. What stays due is woken once.
+pub(crate) async fn sweep_often(state: &State) -> Swept {
+    let State {
+        store,
+        wake,
+        clock,
+        looks,
+    } = state;
+    let (began, mut sent) = (Instant::now(), HashSet::new());
+    let mut all = Swept::default();
+    for look in 0..looks.number {
+        let wait = (looks.every * look).saturating_sub(began.elapsed());
+        if look > 0 && began.elapsed() + wait >= LONGEST {
+            break;
+        }
+        tokio::time::sleep(wait).await;
+        let longest = LONGEST.saturating_sub(began.elapsed());
+        let swept;
+        (swept, sent) = look_once((store, wake.as_ref(), clock.as_ref()), longest, sent).await;
+        all = Swept {
+            tasks: all.tasks + swept.tasks,
+            deliveries: all.deliveries + swept.deliveries,
+            not_sent: all.not_sent + swept.not_sent,
+            ..swept
+        };
+        if swept.unread_shards > 0 {
+            break;
+        }
+    }
+    all
+}
+
 /// Wakes everything that is due now. Failures are logged and counted, and keep nobody else waiting.
 pub async fn sweep(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock) -> Swept {
     sweep_for(store, wake, clock, LONGEST).await
@@ -56,6 +88,18 @@ pub async fn sweep(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock) -> Swe
 
 /// As [`sweep`], but after so long no further page of a shard is begun.
 pub async fn sweep_for(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock, longest: Duration) -> Swept {
+    look_once((store, wake, clock), longest, HashSet::new()).await.0
+}
+
+/// What was due, and since when.
+type Sent = HashSet<(TaskKey, Option<PushConfigId>, Timestamp)>;
+
+/// One look, which passes over what was sent before; what is sent by now.
+async fn look_once(
+    (store, wake, clock): (&Store, &dyn WakeDoor, &dyn Clock),
+    longest: Duration,
+    sent: Sent,
+) -> (Swept, Sent) {
     let sweep = Sweep {
         store,
         wake,
@@ -64,6 +108,7 @@ pub async fn sweep_for(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock, lo
         longest,
         count: Count::default(),
         tenants: Mutex::default(),
+        sent: Mutex::new(sent),
     };
     join_all((0..DUE_SHARDS).map(|shard| sweep.drain(shard))).await;
     let oldest_due_seconds = sweep.oldest().await;
@@ -91,7 +136,10 @@ pub async fn sweep_for(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock, lo
             "swept"
         );
     }
-    swept
+    (
+        swept,
+        sweep.sent.into_inner().unwrap_or_else(PoisonError::into_inner),
+    )
 }
 
 #[derive(Default)]
@@ -125,6 +173,8 @@ struct Sweep<'a> {
     began: Instant,
     longest: Duration,
     count: Count,
+    /// What was sent already.
+    sent: Mutex<Sent>,
     /// How many wakes each tenant wanted, and for how many seconds its oldest thing has been due.
     tenants: Mutex<HashMap<Tenant, (u32, u64)>>,
 }
@@ -148,9 +198,7 @@ impl Sweep<'_> {
                     return;
                 }
             };
-            stream::iter(page.items)
-                .for_each_concurrent(AT_ONCE, |pointer| self.send(pointer))
-                .await;
+            self.send(page.items).await;
             cursor = page.next;
             if cursor.is_none() {
                 return;
@@ -182,33 +230,51 @@ impl Sweep<'_> {
         0
     }
 
-    /// Counts a wake that is wanted; false where its tenant has had its share.
-    fn has_share(&self, pointer: &Pointer) -> bool {
-        let waited = self.now.since(pointer.due_at).as_secs();
+    /// The wake for it; `None` where it was sent already, or its tenant has had its share.
+    fn wanted(&self, Pointer { key, what, due_at }: Pointer) -> Option<Wake> {
+        let waited = self.now.since(due_at).as_secs();
+        let delivery = match what {
+            PointsAt::Task => None,
+            PointsAt::Push(config) => Some(config),
+        };
         let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
-        let (wanted, oldest) = tenants.entry(pointer.key.tenant.clone()).or_default();
-        *wanted = wanted.saturating_add(1);
+        let (wanted, oldest) = tenants.entry(key.tenant.clone()).or_default();
         *oldest = waited.max(*oldest);
-        *wanted <= SHARE
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let this = (key, delivery, due_at);
+        if sent.contains(&this) {
+            return None;
+        }
+        if *wanted >= SHARE {
+            self.count.left.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        *wanted += 1;
+        let wake = match &this {
+            (key, None, _) => Wake::task(key),
+            (key, Some(config), _) => Wake::push(key, config.clone()),
+        };
+        if sent.len() < REMEMBERED {
+            sent.insert(this);
+        }
+        Some(wake)
     }
 
-    async fn send(&self, pointer: Pointer) {
-        if !self.has_share(&pointer) {
-            self.count.left.fetch_add(1, Ordering::Relaxed);
-            return;
+    async fn send(&self, pointers: Vec<Pointer>) {
+        let wakes = pointers.into_iter().filter_map(|pointer| self.wanted(pointer));
+        let wakes: Vec<Wake> = wakes.collect();
+        let counter = |wake: &Wake| match wake.delivery() {
+            None => &self.count.tasks,
+            Some(_) => &self.count.deliveries,
+        };
+        for wake in &wakes {
+            counter(wake).fetch_add(1, Ordering::Relaxed);
         }
-        let (message, counter) = match pointer.what {
-            PointsAt::Task => (Wake::task(&pointer.key), &self.count.tasks),
-            PointsAt::Push(config) => (Wake::push(&pointer.key, config), &self.count.deliveries),
-        };
-        let counter = match self.wake.wake(&message, Duration::ZERO).await {
-            Ok(()) => counter,
-            Err(error) => {
-                let key = &pointer.key;
-                tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, %error, "wake not sent, still due");
-                &self.count.not_sent
-            }
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
+        for (wake, error) in self.wake.wake_all(wakes).await {
+            let key = wake.key();
+            tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, %error, "wake not sent, still due");
+            counter(&wake).fetch_sub(1, Ordering::Relaxed);
+            self.count.not_sent.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }

@@ -223,6 +223,17 @@ pub trait WakeDoor: Send + Sync {
     /// # Errors
     /// [`WakeError::Queue`] when the queue did not take it.
     async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError>;
+
+    /// Puts all of these on their queues at once, with fewer requests where the queue allows it; those that were not taken.
+    async fn wake_all(&self, wakes: Vec<Wake>) -> Vec<(Wake, WakeError)> {
+        let mut left = Vec::new();
+        for wake in wakes {
+            if let Err(error) = self.wake(&wake, Duration::ZERO).await {
+                left.push((wake, error));
+            }
+        }
+        left
+    }
 }
 
 /// Sends a wake and only logs when that fails, or when too many came before: what is due is in the table, and the sweeper finds it.

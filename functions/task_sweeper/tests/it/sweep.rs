@@ -9,7 +9,7 @@ use domain::{Clock as _, ManualClock, PushConfigId, Tenant};
 use edge::ScheduleHandler as _;
 use serde_json::json;
 use store::{Beat, Leased, TaskKey, counted};
-use task_sweeper::{State, Sweeper, Swept, sweep, sweep_for};
+use task_sweeper::{Looks, State, Sweeper, Swept, sweep, sweep_for};
 
 use crate::support::{Wanted, create, create_with_delivery, id, start};
 
@@ -216,6 +216,10 @@ async fn an_unreadable_database_fails_the_invocation() {
         store,
         wake: Arc::new(Queue::default()),
         clock: Arc::new(ManualClock::new(start())),
+        looks: Looks {
+            number: 1,
+            every: Duration::ZERO,
+        },
     };
     let sweeper = Sweeper(state);
     assert_eq!(
@@ -261,4 +265,28 @@ async fn whatever_one_tenant_has_due_others_are_woken_and_the_alarm_is_of_active
         );
         assert!(queue.keys().contains(&format!("globex/host/{}", id(1))));
     }
+}
+
+#[tokio::test]
+async fn a_sweep_looks_several_times_and_wakes_what_stays_due_once() {
+    let (store, _database) = store_testing::start().await;
+    let (clock, queue) = (Arc::new(ManualClock::new(start())), Arc::new(Queue::default()));
+    for number in 0..3 {
+        create(&store, due("host", number)).await;
+    }
+    let sweeper = Sweeper(State {
+        store,
+        wake: queue.clone(),
+        clock,
+        looks: Looks {
+            number: 3,
+            every: Duration::ZERO,
+        },
+    });
+    let (swept, calls) = counted(sweeper.run()).await;
+    assert_eq!(swept.unwrap()["tasks"], 3);
+    assert_eq!(queue.taken.lock().unwrap().len(), 3);
+    assert_eq!(calls.by_operation, [("Query".to_owned(), 24)].into());
+    // The next one wakes it again: the wake may be lost.
+    assert_eq!(sweeper.run().await.unwrap()["tasks"], 3);
 }

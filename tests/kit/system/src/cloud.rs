@@ -246,8 +246,10 @@ impl Cloud {
             if let Some(loopback) = environment.get_mut("ALLOW_LOOPBACK") {
                 *loopback = "true".to_owned();
             }
-            if let Some(step) = environment.get_mut("REPORT_STEP") {
-                *step = "1".to_owned();
+            for quick in ["REPORT_STEP", "SWEEP_LOOKS"] {
+                if let Some(quick) = environment.get_mut(quick) {
+                    *quick = "1".to_owned();
+                }
             }
             // Where there is no stand-in for Google, nobody asks for a calendar.
             if let Some(calendar) = environment.get_mut("GOOGLE_CALENDAR_URL")

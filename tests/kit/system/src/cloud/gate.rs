@@ -147,7 +147,7 @@ pub async fn answer(
         return dynamodb(&gate, &caller, operation, request, &headers).await;
     }
     match (service, operation) {
-        ("AmazonSQS", "SendMessage") => {
+        ("AmazonSQS", "SendMessage" | "SendMessageBatch") => {
             let url = request["QueueUrl"].as_str().unwrap_or_default();
             let name = url.rsplit('/').next().unwrap_or_default();
             let asked = Request {
@@ -160,20 +160,29 @@ pub async fn answer(
             if !gate.asked(&caller, &[asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
             }
-            let delay = Duration::from_secs(request["DelaySeconds"].as_u64().unwrap_or_default());
-            let text = request["MessageBody"].as_str().unwrap_or_default();
             let trace = headers
                 .get("x-amzn-trace-id")
                 .and_then(|trace| trace.to_str().ok());
             let hops = trace.and_then(|trace| trace.rsplit_once("Lineage=1:")?.1.parse::<u32>().ok());
             let hops = hops.filter(|hops| *hops > 0);
-            let _nobody_listens = gate.queues.send(Message {
-                queue: url.to_owned(),
-                body: text.to_owned(),
-                delay,
-                hops: 1 + hops.unwrap_or_else(|| gate.begun.load(Ordering::Relaxed)),
+            let hops = 1 + hops.unwrap_or_else(|| gate.begun.load(Ordering::Relaxed));
+            let entries = request["Entries"].as_array();
+            let entries = entries.map_or(std::slice::from_ref(&request), Vec::as_slice);
+            let taken = entries.iter().map(|entry| {
+                let _nobody_listens = gate.queues.send(Message {
+                    queue: url.to_owned(),
+                    body: entry["MessageBody"].as_str().unwrap_or_default().to_owned(),
+                    delay: Duration::from_secs(entry["DelaySeconds"].as_u64().unwrap_or_default()),
+                    hops,
+                });
+                json!({ "Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": "" })
             });
-            axum::Json(json!({ "MessageId": "m", "MD5OfMessageBody": "" })).into_response()
+            let taken: Vec<Value> = taken.collect();
+            let failed: [Value; 0] = [];
+            axum::Json(
+                json!({ "MessageId": "m", "MD5OfMessageBody": "", "Successful": taken, "Failed": failed }),
+            )
+            .into_response()
         }
         ("secretsmanager", "GetSecretValue") => {
             let id = request["SecretId"].as_str().unwrap_or_default();

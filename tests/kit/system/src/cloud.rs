@@ -246,7 +246,7 @@ impl Cloud {
             if let Some(loopback) = environment.get_mut("ALLOW_LOOPBACK") {
                 *loopback = "true".to_owned();
             }
-            for quick in ["REPORT_STEP", "SWEEP_LOOKS"] {
+            for quick in ["REPORT_STEP", "SWEEP_LOOKS", "CHECK_SHARDS"] {
                 if let Some(quick) = environment.get_mut(quick) {
                     *quick = "1".to_owned();
                 }

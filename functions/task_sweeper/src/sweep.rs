@@ -2,8 +2,7 @@
 //! tenant's share goes.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::{Wake, WakeDoor};
@@ -106,13 +105,18 @@ async fn look_once(
         now: clock.now(),
         began: Instant::now(),
         longest,
-        count: Count::default(),
-        tenants: Mutex::default(),
-        sent: Mutex::new(sent),
+        told: Mutex::new(Told {
+            sent,
+            ..Told::default()
+        }),
     };
     join_all((0..DUE_SHARDS).map(|shard| sweep.drain(shard))).await;
     let oldest_due_seconds = sweep.oldest().await;
-    let swept = sweep.count.done(oldest_due_seconds);
+    let Told { swept, sent, .. } = sweep.told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let swept = Swept {
+        oldest_due_seconds,
+        ..swept
+    };
     if swept == Swept::default() {
         tracing::debug!("nothing is due");
     } else {
@@ -136,32 +140,24 @@ async fn look_once(
             "swept"
         );
     }
-    (
-        swept,
-        sweep.sent.into_inner().unwrap_or_else(PoisonError::into_inner),
-    )
+    (swept, sent)
 }
 
+/// What was found and done so far.
 #[derive(Default)]
-struct Count {
-    tasks: AtomicU32,
-    deliveries: AtomicU32,
-    not_sent: AtomicU32,
-    left: AtomicU32,
-    unread_shards: AtomicU32,
-    unfinished_shards: AtomicU32,
+struct Told {
+    swept: Swept,
+    /// What was sent already.
+    sent: Sent,
+    /// How many wakes each tenant wanted, and for how many seconds its oldest thing has been due.
+    tenants: HashMap<Tenant, (u32, u64)>,
 }
 
-impl Count {
-    fn done(self, oldest_due_seconds: u64) -> Swept {
-        Swept {
-            tasks: self.tasks.into_inner(),
-            deliveries: self.deliveries.into_inner(),
-            not_sent: self.not_sent.into_inner(),
-            left: self.left.into_inner(),
-            unread_shards: self.unread_shards.into_inner(),
-            unfinished_shards: self.unfinished_shards.into_inner(),
-            oldest_due_seconds,
+impl Told {
+    fn counter(&mut self, wake: &Wake) -> &mut u32 {
+        match wake.delivery() {
+            None => &mut self.swept.tasks,
+            Some(_) => &mut self.swept.deliveries,
         }
     }
 }
@@ -172,14 +168,14 @@ struct Sweep<'a> {
     now: Timestamp,
     began: Instant,
     longest: Duration,
-    count: Count,
-    /// What was sent already.
-    sent: Mutex<Sent>,
-    /// How many wakes each tenant wanted, and for how many seconds its oldest thing has been due.
-    tenants: Mutex<HashMap<Tenant, (u32, u64)>>,
+    told: Mutex<Told>,
 }
 
 impl Sweep<'_> {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Wakes what is due in one shard, page by page, until nothing is left or the time is up.
     async fn drain(&self, shard: u32) {
         let mut cursor = None;
@@ -194,7 +190,7 @@ impl Sweep<'_> {
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
                     tracing::error!(shard, error, "due index not read");
-                    self.count.unread_shards.fetch_add(1, Ordering::Relaxed);
+                    self.told().swept.unread_shards += 1;
                     return;
                 }
             };
@@ -204,7 +200,7 @@ impl Sweep<'_> {
                 return;
             }
             if self.began.elapsed() >= self.longest {
-                self.count.unfinished_shards.fetch_add(1, Ordering::Relaxed);
+                self.told().swept.unfinished_shards += 1;
                 return;
             }
         }
@@ -212,7 +208,7 @@ impl Sweep<'_> {
 
     /// For how many seconds the oldest thing of an active tenant has been due.
     async fn oldest(&self) -> u64 {
-        let tenants = std::mem::take(&mut *self.tenants.lock().unwrap_or_else(PoisonError::into_inner));
+        let tenants = std::mem::take(&mut self.told().tenants);
         let mut tenants: Vec<(u64, Tenant)> = tenants
             .into_iter()
             .map(|(tenant, (_, oldest))| (oldest, tenant))
@@ -237,16 +233,16 @@ impl Sweep<'_> {
             PointsAt::Task => None,
             PointsAt::Push(config) => Some(config),
         };
-        let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told();
+        let Told { swept, sent, tenants } = &mut *told;
         let (wanted, oldest) = tenants.entry(key.tenant.clone()).or_default();
         *oldest = waited.max(*oldest);
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let this = (key, delivery, due_at);
         if sent.contains(&this) {
             return None;
         }
         if *wanted >= SHARE {
-            self.count.left.fetch_add(1, Ordering::Relaxed);
+            swept.left += 1;
             return None;
         }
         *wanted += 1;
@@ -263,18 +259,15 @@ impl Sweep<'_> {
     async fn send(&self, pointers: Vec<Pointer>) {
         let wakes = pointers.into_iter().filter_map(|pointer| self.wanted(pointer));
         let wakes: Vec<Wake> = wakes.collect();
-        let counter = |wake: &Wake| match wake.delivery() {
-            None => &self.count.tasks,
-            Some(_) => &self.count.deliveries,
-        };
         for wake in &wakes {
-            counter(wake).fetch_add(1, Ordering::Relaxed);
+            *self.told().counter(wake) += 1;
         }
         for (wake, error) in self.wake.wake_all(wakes).await {
             let key = wake.key();
             tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, %error, "wake not sent, still due");
-            counter(&wake).fetch_sub(1, Ordering::Relaxed);
-            self.count.not_sent.fetch_add(1, Ordering::Relaxed);
+            let mut told = self.told();
+            *told.counter(&wake) -= 1;
+            told.swept.not_sent += 1;
         }
     }
 }

@@ -101,6 +101,7 @@ STEPS
 ready_remove|Look at the tools, the account, its region and the tenant|
 leave_registry|Take its agents out of the registry|`aws logs tail` of the registry says more
 forget_tenant|Take it out of the authorization server and the tables, and free its name|the credentials need dynamodb:DeleteItem, PutItem, Query and UpdateItem
+end_tasks|Let what it has under way end, three minutes at most|the credentials need dynamodb:Query and UpdateItem
 drop_tenant|Delete its secrets and its stack|`aws cloudformation describe-stack-events` of the stack says what AWS refused
 STEPS
       ;;
@@ -481,13 +482,41 @@ known() {
     --expression-attribute-values "{\":active\":{\"S\":\"active\"},\":none\":{\"M\":{}},\":prefix\":{\"S\":\"$prefix\"}}"
 }
 
-# Says how a tenant stands that the tables know. What was shared by links is not shared again after a suspension (`sharing`: as
-# `store::Tenants` has it).
+# What is due of a tenant some day, and with a name of an index by state all that is not over.
+due_of() { # prefix [state]
+  local shard
+  local query=(aws dynamodb query --table-name "switchyard-$stage-tasks" --projection-expression 'pk, sk' --output json)
+  for shard in 0 1 2 3 4 5 6 7; do
+    "${query[@]}" --index-name by_due --key-condition-expression 'due_shard = :shard' --filter-expression 'begins_with(pk, :prefix)' \
+      --expression-attribute-values "{\":shard\":{\"S\":\"due#$shard\"},\":prefix\":{\"S\":\"$1#\"}}"
+  done >"$scratch/due.json"
+  [ -z "${2-}" ] || "${query[@]}" --index-name by_status --key-condition-expression 'status_pk = :state' \
+    --expression-attribute-values "{\":state\":{\"S\":\"$1#$2\"}}" >>"$scratch/due.json"
+  jq --compact-output '.Items[]?' "$scratch/due.json" | sort --unique >"$scratch/due"
+}
+
+# Makes that due now (as `store::Tasks::hasten` does); what has ended meanwhile stays so.
+hasten() {
+  local key id now said=$scratch/said
+  now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)
+  while read -r key; do
+    id=$(jq --raw-output .pk.S <<<"$key")
+    aws dynamodb update-item --table-name "switchyard-$stage-tasks" --key "$key" \
+      --update-expression 'SET due_at = :now, due_shard = :shard' \
+      --condition-expression 'attribute_exists(due_at) OR (attribute_exists(pk) AND attribute_not_exists(expires_at))' \
+      --expression-attribute-values "{\":now\":{\"S\":\"$now\"},\":shard\":{\"S\":\"due#$((16#${id: -1} % 8))\"}}" 2>"$said" ||
+      grep -q ConditionalCheckFailedException "$said" || fail "$(cat "$said")"
+  done <"$scratch/due"
+}
+
+# Says how a tenant stands that the tables know. What was shared by links is not shared again after a suspension (`sharing`,
+# `suspended_at`: as `store::Tenants` has it).
 stands() { # status
   local set='SET #status = :status' names='{"#status":"status"}' values='{}'
   if [ "$1" = suspended ]; then
-    set+=', #sharing = if_not_exists(#sharing, :zero) + :one'
-    names='{"#status":"status","#sharing":"sharing"}' values='{":zero":{"N":"0"},":one":{"N":"1"}}'
+    set+=', #sharing = if_not_exists(#sharing, :zero) + :one, #since = :since'
+    names='{"#status":"status","#sharing":"sharing","#since":"suspended_at"}'
+    values="{\":zero\":{\"N\":\"0\"},\":one\":{\"N\":\"1\"},\":since\":{\"S\":\"$(date -u +%Y-%m-%dT%H:%M:%S.000Z)\"}}"
   fi
   values=$(jq --compact-output --arg status "$1" '. + {":status": {S: $status}, ":removed": {S: "removed"}}' <<<"$values")
   aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
@@ -500,7 +529,12 @@ hold() { # status tenant stage
   stands "$1"
 }
 suspend() { hold suspended "$@"; }
-resume() { hold active "$@"; }
+resume() {
+  hold active "$@"
+  present
+  due_of "${present:-$tenant}"
+  hasten
+}
 
 settings() {
   local pair key value names='{"#settings":"settings"}' values='{}' sets='' removes=''
@@ -888,6 +922,18 @@ forget_tenant() {
     --update-expression 'SET #status = :removed REMOVE #settings' \
     --expression-attribute-names '{"#status":"status","#settings":"settings"}' \
     --expression-attribute-values '{":removed":{"S":"removed"}}'
+}
+
+# Its agents end what is due of a tenant that is gone, its host what waits for somebody too: as long as its queue is there.
+end_tasks() {
+  local round
+  due_of "$prefix" 'host#status#unfinished'
+  hasten
+  for ((round = 0; round < 18; round++)); do
+    due_of "$prefix"
+    if [ ! -s "$scratch/due" ] || [ -z "$base" ]; then return; fi
+    sleep 10
+  done
 }
 
 # Deletes a secret at once, as nothing of its name could come back while it waits to be deleted; one that is gone is gone.

@@ -477,3 +477,40 @@ async fn nobody_gets_in_at_a_suspended_tenant_and_what_waited_goes_on_when_it_is
     assert_eq!(done["status"], "completed", "{done:#}");
     local.system.stop().await;
 }
+
+/// Of two tenants that have the same under way, one is suspended, then removed.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_due_of_a_tenant_that_was_removed_and_all_of_its_tasks_have_an_end() {
+    let local = Local::start().await;
+    for tenant in ["acme", "globex"] {
+        let user = local.user(tenant);
+        for number in 0..2 {
+            user.ask(&format!("Prepare a report on bridges, part {number}"))
+                .await;
+        }
+    }
+    let items = async |filter: &str| {
+        let body = json!({ "TableName": "switchyard-tasks", "FilterExpression": filter });
+        let (_, place) = local.endpoint("/dynamodb").split_once("://").expect("an address");
+        let url = format!("http://{}@{place}", local.endpoint("/dynamodb_key/access_key_id"));
+        let told = system_testing::dynamodb::call(&url, "Scan", &body).await;
+        let keys = told["Items"].as_array().expect("items").iter();
+        let of = |name: &str| {
+            keys.clone()
+                .filter(|item| item["pk"]["S"].as_str().is_some_and(|key| key.starts_with(name)))
+                .count()
+        };
+        (of("globex"), of("acme"))
+    };
+    let held = json!({ "suspended": true });
+    let (status, _) = admin(&local, Method::PUT, "/tenants/globex/status", Some(held)).await;
+    assert_eq!(status, StatusCode::NO_CONTENT);
+    let (due, others) = items("attribute_exists(due_at)").await;
+    assert!(due >= 2 && others >= 2, "{due}, {others}");
+    let (status, told) = admin(&local, Method::DELETE, "/tenants/globex", None).await;
+    assert!(status.is_success(), "{told}");
+    assert_eq!(items("attribute_exists(due_at)").await.0, 0);
+    let (endless, others) = items("attribute_not_exists(expires_at)").await;
+    assert!(endless == 0 && others >= 2, "{endless}, {others}");
+    local.system.stop().await;
+}

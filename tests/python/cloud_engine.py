@@ -347,10 +347,10 @@ def _exists(resources, name):
 
 
 def _table(resources, name, properties):
-    """Of a table our templates change this alone; moto has no change of one."""
+    """Of a table our templates change these alone; moto has no change of one, and knows no warm throughput."""
     before = resources.remembered[name]
     changed = {key for key in before | properties if before.get(key) != properties.get(key)}
-    assert changed == {"DeletionProtectionEnabled"}, f"{name}: {changed}"
+    assert changed <= {"DeletionProtectionEnabled", "WarmThroughput"}, f"{name}: {changed}"
     protects = {"DeletionProtectionEnabled": properties["DeletionProtectionEnabled"]}
     client("dynamodb").update_table(TableName=properties["TableName"], **protects)
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use domain::AgentId;
 use edge::{ScheduleError, ScheduleHandler};
 use futures_util::StreamExt as _;
 use futures_util::stream;
@@ -16,15 +17,22 @@ use crate::State;
 use crate::check_agent::look_again;
 use crate::error::RouteError;
 
-/// How often all agents are looked at.
+/// How often each agent is looked at.
 pub const CHECK_EVERY: Duration = Duration::from_secs(300);
 /// Looks under way at once.
 const AT_ONCE: usize = 8;
 /// How long further looks are begun: what is left is looked at first the next time.
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// Looks at every agent whenever the schedule says so.
-pub struct Checks(pub Arc<State>);
+/// Looks at the agents whenever the schedule says so: each minute at one of so many shards.
+pub struct Checks(pub Arc<State>, pub u32);
+
+/// Of how many shards an agent is in this one, by its id.
+fn is_of(id: &AgentId, shard: i64, shards: u32) -> bool {
+    let hash = |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte));
+    let own = id.to_string().bytes().fold(0, hash).checked_rem(shards);
+    own.map(i64::from) == shard.checked_rem_euclid(i64::from(shards))
+}
 
 /// What a run of looks did.
 #[derive(Debug, Default)]
@@ -42,8 +50,10 @@ struct Tally {
 #[async_trait]
 impl ScheduleHandler for Checks {
     async fn run(&self) -> Result<Value, ScheduleError> {
-        let state = self.0.as_ref();
-        let every = state.store.registry().every().await;
+        let Self(state, shards) = self;
+        let minute = state.clock.now().seconds().div_euclid(60);
+        let registry = state.store.registry();
+        let every = registry.every(|id| is_of(id, minute, *shards)).await;
         let mut agents = every.map_err(|error| ScheduleError(Box::new(error)))?;
         agents.retain(|agent| !agent.disabled);
         agents.sort_by_key(|agent| agent.health.checked_at);

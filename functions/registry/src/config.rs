@@ -1,5 +1,7 @@
 //! The registry's settings.
 
+use std::num::NonZeroU32;
+
 use auth::Issuer;
 use edge::config::{ConfigError, Env};
 use url::Url;
@@ -14,6 +16,8 @@ pub struct Config {
     /// `MQTT_BRIDGE_URL` and `PLATFORM_KEY_SECRET`: the bridge that has the cards of agents on an MQTT broker, and the name or ARN of
     /// the secret with the platform's signing key (PKCS#8 PEM), by which it knows the registry.
     pub broker: Option<Broker>,
+    /// `CHECK_SHARDS`: into how many shards the agents fall, of which each minute's look has one.
+    pub check_shards: u32,
 }
 
 /// A broker's bridge.
@@ -47,6 +51,7 @@ impl Config {
             url: url?,
             issuers: issuers?,
             broker,
+            check_shards: env.or("CHECK_SHARDS", NonZeroU32::MIN)?.get(),
         })
     }
 }

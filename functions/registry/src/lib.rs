@@ -81,7 +81,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         clock: ground.clock,
         entropy: ground.entropy,
     });
-    Ok(Function::new(router(Arc::clone(&state))).with_schedule(Checks(state)))
+    Ok(Function::new(router(Arc::clone(&state))).with_schedule(Checks(state, config.check_shards)))
 }
 
 /// What the registry works with.

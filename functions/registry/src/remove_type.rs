@@ -38,7 +38,7 @@ pub(crate) async fn remove(
 
 /// Refuses where an agent has the type, whoever's it is and switched on or off.
 async fn refuse_used(state: &State, name: &AgentType) -> Result<(), RouteError> {
-    let agents = state.store.registry().every().await?;
+    let agents = state.store.registry().every(|_| true).await?;
     let having = agents
         .iter()
         .filter(|agent| types_of(&agent.skills).contains(name));

@@ -4,7 +4,10 @@ use edge::config::{ConfigError, Env};
 
 /// The sweeper's settings: those of the platform, of which the queues of all agents (`WAKE_QUEUES`) must be there.
 #[derive(Debug, Clone)]
-pub struct Config;
+pub struct Config {
+    /// `SWEEP_LOOKS`: how many times a sweep looks.
+    pub looks: u32,
+}
 
 impl Config {
     /// Reads the settings.
@@ -12,7 +15,10 @@ impl Config {
     /// # Errors
     /// Where there are no queues: a sweeper without them would do nothing, silently.
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
-        env.required::<String>("WAKE_QUEUES").map(|_| Self)
+        let queues = env.required::<String>("WAKE_QUEUES");
+        let looks = env.or("SWEEP_LOOKS", 1);
+        queues.map(|_| ())?;
+        Ok(Self { looks: looks? })
     }
 }
 

@@ -1,5 +1,5 @@
 //! Wakes what is due: expired leases, deadlines, deliveries, and whatever a lost wake left behind. Every minute on a
-//! schedule; a timer in the local system.
+//! schedule, several times; a timer in the local system.
 //!
 //! It does no work of its own and writes nothing: the queue's workers decide, under a lease, what a wake means. So a
 //! sweep may run twice, or beside another, and harms nothing. It is the one function that sees all tenants' keys, and
@@ -9,6 +9,7 @@ mod config;
 mod sweep;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::WakeDoor;
 use domain::Clock;
@@ -29,7 +30,21 @@ pub struct State {
     pub wake: Arc<dyn WakeDoor>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
+    /// How often it looks.
+    pub looks: Looks,
 }
+
+/// How often a sweep looks at what is due, and how long after the look before.
+#[derive(Debug, Clone, Copy)]
+pub struct Looks {
+    /// How many times.
+    pub number: u32,
+    /// From one to the next.
+    pub every: Duration,
+}
+
+/// From one look to the next.
+const EVERY: Duration = Duration::from_secs(5);
 
 /// Sweeps whenever the schedule says so.
 pub struct Sweeper(pub State);
@@ -41,12 +56,16 @@ pub const NAME: &str = "task_sweeper";
 ///
 /// # Errors
 /// None in practice.
-pub async fn build(ground: Ground, _: Config) -> Result<Function, Error> {
+pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
     let router = edge::front(Routes::new(), ground.front(NAME));
     Ok(Function::new(router).with_schedule(Sweeper(State {
         store: ground.store,
         wake: ground.wake,
         clock: ground.clock,
+        looks: Looks {
+            number: config.looks,
+            every: EVERY,
+        },
     })))
 }
 
@@ -58,8 +77,7 @@ struct Unread(u32);
 #[async_trait::async_trait]
 impl ScheduleHandler for Sweeper {
     async fn run(&self) -> Result<Value, ScheduleError> {
-        let State { store, wake, clock } = &self.0;
-        let swept = sweep(store, wake.as_ref(), clock.as_ref()).await;
+        let swept = sweep::sweep_often(&self.0).await;
         if swept.unread_shards > 0 {
             return Err(ScheduleError(Box::new(Unread(swept.unread_shards))));
         }

@@ -1,24 +1,32 @@
-//! One sweep: a bounded query of each shard of the due index, and a wake for each task that is due.
+//! A sweep: a few looks at the due index, each a bounded query of each shard, and a wake for each task that is due, as far as its
+//! tenant's share goes.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::{Wake, WakeDoor};
-use domain::{Clock, Timestamp};
-use futures_util::StreamExt as _;
+use domain::{Clock, PushConfigId, Tenant, Timestamp};
 use futures_util::future::join_all;
-use futures_util::stream;
 use serde::{Deserialize, Serialize};
-use store::{DUE_SHARDS, Pointer, PointsAt, Store};
+use store::{DUE_SHARDS, Pointer, PointsAt, Standing, Store, TaskKey};
+
+use crate::State;
 
 /// Pointers read from one shard at once.
 const PAGE: u32 = 500;
 
-/// Wakes of one shard under way at once.
-const AT_ONCE: usize = 4;
+/// Most wakes of one tenant in a look: whatever one has due, the others' turn comes.
+const SHARE: u32 = 2000;
 
-/// How long a sweep goes on to the next page: it ends before the next one begins.
-const LONGEST: Duration = Duration::from_secs(45);
+/// What has been due for so many seconds is looked at twice: nobody waits for what is not an active tenant's.
+const OVERDUE: u64 = 300;
+
+/// How long a sweep goes on to the next page or look: it ends before the next one begins.
+const LONGEST: Duration = Duration::from_secs(47);
+
+/// Most wakes that a sweep remembers, so as not to send them again with the next look.
+const REMEMBERED: usize = 50_000;
 
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,10 +38,46 @@ pub struct Swept {
     pub deliveries: u32,
     /// Wakes that a queue did not take; they are still due.
     pub not_sent: u32,
+    /// Wakes that the last look left for the next, because their tenants had their shares of it.
+    pub left: u32,
     /// Shards that could not be read.
     pub unread_shards: u32,
     /// Shards in which more is due than there was time for; the next sweep begins with what waits longest.
     pub unfinished_shards: u32,
+    /// For how many seconds the oldest due thing of an active tenant has been so; an alarm listens to this.
+    pub oldest_due_seconds: u64,
+}
+
+/// Looks as often as it is told, and wakes everything that is due. What stays due is woken once.
+pub(crate) async fn sweep_often(state: &State) -> Swept {
+    let State {
+        store,
+        wake,
+        clock,
+        looks,
+    } = state;
+    let (began, mut sent) = (Instant::now(), HashSet::new());
+    let mut all = Swept::default();
+    for look in 0..looks.number {
+        let wait = (looks.every * look).saturating_sub(began.elapsed());
+        if look > 0 && began.elapsed() + wait >= LONGEST {
+            break;
+        }
+        tokio::time::sleep(wait).await;
+        let longest = LONGEST.saturating_sub(began.elapsed());
+        let swept;
+        (swept, sent) = look_once((store, wake.as_ref(), clock.as_ref()), longest, sent).await;
+        all = Swept {
+            tasks: all.tasks + swept.tasks,
+            deliveries: all.deliveries + swept.deliveries,
+            not_sent: all.not_sent + swept.not_sent,
+            ..swept
+        };
+        if swept.unread_shards > 0 {
+            break;
+        }
+    }
+    all
 }
 
 /// Wakes everything that is due now. Failures are logged and counted, and keep nobody else waiting.
@@ -43,18 +87,36 @@ pub async fn sweep(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock) -> Swe
 
 /// As [`sweep`], but after so long no further page of a shard is begun.
 pub async fn sweep_for(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock, longest: Duration) -> Swept {
+    look_once((store, wake, clock), longest, HashSet::new()).await.0
+}
+
+/// What was due, and since when.
+type Sent = HashSet<(TaskKey, Option<PushConfigId>, Timestamp)>;
+
+/// One look, which passes over what was sent before; what is sent by now.
+async fn look_once(
+    (store, wake, clock): (&Store, &dyn WakeDoor, &dyn Clock),
+    longest: Duration,
+    sent: Sent,
+) -> (Swept, Sent) {
     let sweep = Sweep {
         store,
         wake,
         now: clock.now(),
         began: Instant::now(),
         longest,
-        count: Count::default(),
-        oldest: AtomicU64::new(0),
+        told: Mutex::new(Told {
+            sent,
+            ..Told::default()
+        }),
     };
     join_all((0..DUE_SHARDS).map(|shard| sweep.drain(shard))).await;
-    let oldest_due_seconds = sweep.oldest.load(Ordering::Relaxed);
-    let swept = sweep.count.done();
+    let oldest_due_seconds = sweep.oldest().await;
+    let Told { swept, sent, .. } = sweep.told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let swept = Swept {
+        oldest_due_seconds,
+        ..swept
+    };
     if swept == Swept::default() {
         tracing::debug!("nothing is due");
     } else {
@@ -62,39 +124,40 @@ pub async fn sweep_for(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock, lo
             tasks,
             deliveries,
             not_sent,
+            left,
             unread_shards,
             unfinished_shards,
+            oldest_due_seconds,
         } = swept;
         tracing::info!(
             tasks,
             deliveries,
             not_sent,
+            left,
             unread_shards,
             unfinished_shards,
             oldest_due_seconds,
             "swept"
         );
     }
-    swept
+    (swept, sent)
 }
 
+/// What was found and done so far.
 #[derive(Default)]
-struct Count {
-    tasks: AtomicU32,
-    deliveries: AtomicU32,
-    not_sent: AtomicU32,
-    unread_shards: AtomicU32,
-    unfinished_shards: AtomicU32,
+struct Told {
+    swept: Swept,
+    /// What was sent already.
+    sent: Sent,
+    /// How many wakes each tenant wanted, and for how many seconds its oldest thing has been due.
+    tenants: HashMap<Tenant, (u32, u64)>,
 }
 
-impl Count {
-    fn done(self) -> Swept {
-        Swept {
-            tasks: self.tasks.into_inner(),
-            deliveries: self.deliveries.into_inner(),
-            not_sent: self.not_sent.into_inner(),
-            unread_shards: self.unread_shards.into_inner(),
-            unfinished_shards: self.unfinished_shards.into_inner(),
+impl Told {
+    fn counter(&mut self, wake: &Wake) -> &mut u32 {
+        match wake.delivery() {
+            None => &mut self.swept.tasks,
+            Some(_) => &mut self.swept.deliveries,
         }
     }
 }
@@ -105,12 +168,14 @@ struct Sweep<'a> {
     now: Timestamp,
     began: Instant,
     longest: Duration,
-    count: Count,
-    /// For how many seconds the oldest of what is due has been so; an alarm listens to this.
-    oldest: AtomicU64,
+    told: Mutex<Told>,
 }
 
 impl Sweep<'_> {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Wakes what is due in one shard, page by page, until nothing is left or the time is up.
     async fn drain(&self, shard: u32) {
         let mut cursor = None;
@@ -125,39 +190,84 @@ impl Sweep<'_> {
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
                     tracing::error!(shard, error, "due index not read");
-                    self.count.unread_shards.fetch_add(1, Ordering::Relaxed);
+                    self.told().swept.unread_shards += 1;
                     return;
                 }
             };
-            stream::iter(page.items)
-                .for_each_concurrent(AT_ONCE, |pointer| self.send(pointer))
-                .await;
+            self.send(page.items).await;
             cursor = page.next;
             if cursor.is_none() {
                 return;
             }
             if self.began.elapsed() >= self.longest {
-                self.count.unfinished_shards.fetch_add(1, Ordering::Relaxed);
+                self.told().swept.unfinished_shards += 1;
                 return;
             }
         }
     }
 
-    async fn send(&self, pointer: Pointer) {
-        let waited = self.now.since(pointer.due_at).as_secs();
-        self.oldest.fetch_max(waited, Ordering::Relaxed);
-        let (message, counter) = match pointer.what {
-            PointsAt::Task => (Wake::task(&pointer.key), &self.count.tasks),
-            PointsAt::Push(config) => (Wake::push(&pointer.key, config), &self.count.deliveries),
-        };
-        let counter = match self.wake.wake(&message, Duration::ZERO).await {
-            Ok(()) => counter,
-            Err(error) => {
-                let key = &pointer.key;
-                tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, %error, "wake not sent, still due");
-                &self.count.not_sent
+    /// For how many seconds the oldest thing of an active tenant has been due.
+    async fn oldest(&self) -> u64 {
+        let tenants = std::mem::take(&mut self.told().tenants);
+        let mut tenants: Vec<(u64, Tenant)> = tenants
+            .into_iter()
+            .map(|(tenant, (_, oldest))| (oldest, tenant))
+            .collect();
+        tenants.sort_unstable_by_key(|(oldest, _)| std::cmp::Reverse(*oldest));
+        for (oldest, tenant) in tenants {
+            let standing = match oldest < OVERDUE {
+                true => Ok(Standing::Active),
+                false => self.store.tenants().standing(&tenant, self.now).await,
+            };
+            if !matches!(standing, Ok(Standing::Suspended | Standing::Gone)) {
+                return oldest;
             }
+        }
+        0
+    }
+
+    /// The wake for it; `None` where it was sent already, or its tenant has had its share.
+    fn wanted(&self, Pointer { key, what, due_at }: Pointer) -> Option<Wake> {
+        let waited = self.now.since(due_at).as_secs();
+        let delivery = match what {
+            PointsAt::Task => None,
+            PointsAt::Push(config) => Some(config),
         };
-        counter.fetch_add(1, Ordering::Relaxed);
+        let mut told = self.told();
+        let Told { swept, sent, tenants } = &mut *told;
+        let (wanted, oldest) = tenants.entry(key.tenant.clone()).or_default();
+        *oldest = waited.max(*oldest);
+        let this = (key, delivery, due_at);
+        if sent.contains(&this) {
+            return None;
+        }
+        if *wanted >= SHARE {
+            swept.left += 1;
+            return None;
+        }
+        *wanted += 1;
+        let wake = match &this {
+            (key, None, _) => Wake::task(key),
+            (key, Some(config), _) => Wake::push(key, config.clone()),
+        };
+        if sent.len() < REMEMBERED {
+            sent.insert(this);
+        }
+        Some(wake)
+    }
+
+    async fn send(&self, pointers: Vec<Pointer>) {
+        let wakes = pointers.into_iter().filter_map(|pointer| self.wanted(pointer));
+        let wakes: Vec<Wake> = wakes.collect();
+        for wake in &wakes {
+            *self.told().counter(wake) += 1;
+        }
+        for (wake, error) in self.wake.wake_all(wakes).await {
+            let key = wake.key();
+            tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, %error, "wake not sent, still due");
+            let mut told = self.told();
+            *told.counter(&wake) -= 1;
+            told.swept.not_sent += 1;
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The queues of the local system: one channel in this process for all agents, where AWS has an SQS queue each.
 //! Delivery is at least once and a wake may be lost with the process; the tables know what is due.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use domain::trace::within;
 use domain::{AgentName, PushConfigId, TaskId, Tenant};
 use edge::QueueHandler;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
@@ -130,12 +130,8 @@ impl Waiting {
 }
 
 fn subject(wake: &Wake) -> Subject {
-    let config = match wake {
-        Wake::Push(push) => Some(push.config_id.clone()),
-        Wake::Task(_) => None,
-    };
     let key = wake.key();
-    (key.tenant, key.agent, key.id, config)
+    (key.tenant, key.agent, key.id, wake.delivery().cloned())
 }
 
 /// The channel is full or its reader has stopped.
@@ -196,22 +192,86 @@ struct Worker {
 /// How much at once.
 #[derive(Clone)]
 struct Concurrency {
-    tasks: Arc<Semaphore>,
-    deliveries: Arc<Semaphore>,
+    tasks: Arc<Slots>,
+    deliveries: Arc<Slots>,
 }
 
 impl Concurrency {
     fn new() -> Self {
         Self {
-            tasks: Arc::new(Semaphore::new(AT_ONCE)),
-            deliveries: Arc::new(Semaphore::new(DELIVERIES_AT_ONCE)),
+            tasks: Slots::new(AT_ONCE),
+            deliveries: Slots::new(DELIVERIES_AT_ONCE),
         }
     }
 
-    fn of(&self, wake: &Wake) -> &Semaphore {
+    fn of(&self, wake: &Wake) -> &Arc<Slots> {
         match wake {
             Wake::Task(_) => &self.tasks,
             Wake::Push(_) => &self.deliveries,
+        }
+    }
+}
+
+/// Places for work. Where all are taken, the next free one goes to each tenant that waits in turn, as with SQS's fair queues.
+struct Slots(Mutex<Line>);
+
+/// The free places; who waits, tenant by tenant.
+struct Line {
+    free: usize,
+    waiting: VecDeque<(Tenant, VecDeque<oneshot::Sender<Slot>>)>,
+}
+
+/// A place that is taken until it is dropped; none once it was given on.
+struct Slot(Option<Arc<Slots>>);
+
+impl Slots {
+    fn new(free: usize) -> Arc<Self> {
+        let waiting = VecDeque::new();
+        Arc::new(Self(Mutex::new(Line { free, waiting })))
+    }
+
+    /// A place, now or when it is the tenant's turn.
+    async fn take(self: &Arc<Self>, tenant: Tenant) -> Option<Slot> {
+        let turn = {
+            let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if line.free > 0 {
+                line.free -= 1;
+                return Some(Slot(Some(self.clone())));
+            }
+            let (sender, turn) = oneshot::channel();
+            match line.waiting.iter_mut().find(|(known, _)| *known == tenant) {
+                Some((_, own)) => own.push_back(sender),
+                None => line.waiting.push_back((tenant, VecDeque::from([sender]))),
+            }
+            turn
+        };
+        turn.await.ok()
+    }
+
+    /// Who is next; where nobody waits, the place is free.
+    fn next(&self) -> Option<oneshot::Sender<Slot>> {
+        let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((tenant, mut own)) = line.waiting.pop_front() else {
+            line.free += 1;
+            return None;
+        };
+        let next = own.pop_front();
+        if !own.is_empty() {
+            line.waiting.push_back((tenant, own));
+        }
+        next
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let Some(slots) = self.0.take() else { return };
+        // Whoever waits no longer is passed over.
+        while let Some(next) = slots.next() {
+            match next.send(Self(Some(slots.clone()))) {
+                Ok(()) => return,
+                Err(mut back) => back.0 = None,
+            }
         }
     }
 }
@@ -308,7 +368,7 @@ impl Delivery {
                     () = stopped(&mut stop) => return,
                 }
             }
-            let Ok(_permit) = worker.slots.of(&wake).acquire().await else {
+            let Some(_slot) = worker.slots.of(&wake).take(wake.key().tenant).await else {
                 return;
             };
             // From here on news are news again.
@@ -502,6 +562,39 @@ mod tests {
         }
         assert_eq!(door.kill(), 2);
         running.abort();
+    }
+
+    #[tokio::test]
+    async fn tenants_get_free_places_in_turn_however_many_of_one_wait() {
+        let slots = Slots::new(1);
+        let tenant = |name| Tenant::parse(name).unwrap();
+        let mut held = slots.take(tenant("acme")).await;
+        let mut waiting = Vec::new();
+        for name in ["acme", "acme", "acme", "globex", "hooli", "globex", "acme"] {
+            let mut turn = Box::pin(slots.take(tenant(name)));
+            assert!(futures_util::poll!(&mut turn).is_pending());
+            waiting.push((name, turn));
+        }
+        // Whoever waits no longer is passed over.
+        drop(waiting.pop());
+        let mut served = Vec::new();
+        while !waiting.is_empty() {
+            drop(held.take());
+            let mut later = Vec::new();
+            for (name, mut turn) in waiting {
+                match futures_util::poll!(&mut turn) {
+                    std::task::Poll::Ready(slot) => {
+                        held = slot;
+                        served.push(name);
+                    }
+                    std::task::Poll::Pending => later.push((name, turn)),
+                }
+            }
+            waiting = later;
+        }
+        assert_eq!(served, ["acme", "globex", "hooli", "acme", "globex", "acme"]);
+        drop(held);
+        assert_eq!(slots.0.lock().unwrap().free, 1);
     }
 
     #[tokio::test]

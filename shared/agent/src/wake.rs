@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use store::TaskKey;
 use tracing::Instrument as _;
 
+use crate::measure;
+
 /// A message on an agent's queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -33,6 +35,9 @@ pub struct TaskWake {
     /// The trace it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceParent>,
+    /// How many wakes, each sent by the work on the one before, led to it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub hops: u32,
 }
 
 /// See [`Wake::Push`].
@@ -51,6 +56,23 @@ pub struct PushWake {
     /// The trace it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceParent>,
+    /// How many wakes, each sent by the work on the one before, led to it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub hops: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_none(hops: &u32) -> bool {
+    *hops == 0
+}
+
+/// Most wakes in a row: far more than honest work takes, and few enough that what goes round in circles costs nothing to speak of.
+/// Lambda's own limit of sixteen is off in the templates, because work in steps is such a circle.
+const MOST_HOPS: u32 = 1000;
+
+tokio::task_local! {
+    /// The hops of the wake that is worked on.
+    static HOPS: u32;
 }
 
 /// The version of the queue's message form.
@@ -93,6 +115,7 @@ impl Wake {
             agent: key.agent.clone(),
             task_id: key.id,
             trace,
+            hops: 0,
         })
     }
 
@@ -116,6 +139,7 @@ impl Wake {
             task_id: id,
             config_id,
             trace,
+            hops: 0,
         })
     }
 
@@ -133,6 +157,15 @@ impl Wake {
         }
     }
 
+    /// The push configuration it is about, where it is for a delivery.
+    #[must_use]
+    pub fn delivery(&self) -> Option<&PushConfigId> {
+        match self {
+            Self::Task(_) => None,
+            Self::Push(wake) => Some(&wake.config_id),
+        }
+    }
+
     /// The trace it belongs to.
     #[must_use]
     pub fn trace(&self) -> Option<&TraceParent> {
@@ -140,6 +173,21 @@ impl Wake {
             Self::Task(wake) => wake.trace.as_ref(),
             Self::Push(wake) => wake.trace.as_ref(),
         }
+    }
+
+    /// Does the work on it; wakes that are sent meanwhile follow it.
+    pub(crate) async fn followed<F: Future>(&self, work: F) -> F::Output {
+        let (Self::Task(TaskWake { hops, .. }) | Self::Push(PushWake { hops, .. })) = self;
+        HOPS.scope(*hops, work).await
+    }
+
+    /// It, as the next after what is worked on; `None` where those are too many.
+    fn next(&self) -> Option<Self> {
+        let after = HOPS.try_with(|hops| hops.saturating_add(1)).unwrap_or(0);
+        let mut next = self.clone();
+        let (Self::Task(TaskWake { hops, .. }) | Self::Push(PushWake { hops, .. })) = &mut next;
+        *hops = after;
+        (after <= MOST_HOPS).then_some(next)
     }
 
     /// The queue message.
@@ -175,15 +223,31 @@ pub trait WakeDoor: Send + Sync {
     /// # Errors
     /// [`WakeError::Queue`] when the queue did not take it.
     async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError>;
+
+    /// Puts all of these on their queues at once, with fewer requests where the queue allows it; those that were not taken.
+    async fn wake_all(&self, wakes: Vec<Wake>) -> Vec<(Wake, WakeError)> {
+        let mut left = Vec::new();
+        for wake in wakes {
+            if let Err(error) = self.wake(&wake, Duration::ZERO).await {
+                left.push((wake, error));
+            }
+        }
+        left
+    }
 }
 
-/// Sends a wake and only logs when that fails: what is due is in the table, and the sweeper finds it.
+/// Sends a wake and only logs when that fails, or when too many came before: what is due is in the table, and the sweeper finds it.
 pub async fn wake_or_log(door: &dyn WakeDoor, wake: &Wake, delay: Duration) {
     let key = wake.key();
+    let Some(wake) = wake.next() else {
+        measure::record("WakesEndless", 1, "Count", &key.agent);
+        tracing::warn!(tenant.id = key.tenant.name(), task.id = %key.id, "too many wakes in a row; left to the sweeper");
+        return;
+    };
     let span = tracing::debug_span!(
         "agent.wake.send", tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id
     );
-    if let Err(error) = door.wake(wake, delay).instrument(span).await {
+    if let Err(error) = door.wake(&wake, delay).instrument(span).await {
         tracing::warn!(tenant.id = key.tenant.name(), task.id = %key.id, error = %error, "wake not sent; the sweeper will find the task");
     }
 }

@@ -7,6 +7,7 @@
 //!              │ over: tell whoever works on   │ time is up: release, due at once, wake
 //!                parts of it, release          │ failed: note it, release, due after a back-off
 //!              │ holds what only a newer release knows: release untouched, due again later
+//! before it: the tenant is suspended: due again later; it is gone: ends, nothing is due
 //! ```
 
 mod guard;
@@ -60,6 +61,10 @@ const STALE_ROUNDS: u32 = 8;
 /// # Errors
 /// [`WorkError`] when the wake should come again; whatever was done until then is stored.
 pub async fn handle(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
+    wake.followed(on_heap(|| look(agent, wake))).await
+}
+
+async fn look(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
     let key = wake.key();
     let own = agent.own_tenant.as_ref().is_none_or(|own| *own == key.tenant);
     let namesake = agent.own_tenant.as_ref().map(domain::Tenant::name) == Some(key.tenant.name());
@@ -71,15 +76,15 @@ pub async fn handle(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
     if key.agent != agent.name || !own {
         return Err(WorkError::WrongAgent(key.agent.to_string()));
     }
-    match agent
-        .store
-        .tenants()
-        .standing(&key.tenant, agent.clock.now())
-        .await?
-    {
+    let (now, tenants, tasks) = (agent.clock.now(), agent.store.tenants(), agent.store.tasks());
+    match tenants.standing(&key.tenant, now).await? {
         Standing::Active => {}
-        // What is due stays due: the sweeper wakes it again until its tenant is resumed, or its time ends.
-        Standing::Suspended | Standing::Gone => return Ok(()),
+        // Whoever resumes the tenant makes it due at once. What stayed due would keep the sweeper from others.
+        Standing::Suspended => {
+            let until = tenants.held_until(&key.tenant, now).await?;
+            return Ok(tasks.put_off(&key, wake.delivery(), (now, until)).await?);
+        }
+        Standing::Gone => return Ok(tasks.end_left(&key, now).await?),
     }
     match wake {
         Wake::Task(_) => {

@@ -13,7 +13,7 @@ use crate::key_place::KeyTemplate;
 use crate::slot::{KeySource, Slot};
 
 /// Most tenants whose keys are kept; beyond, the one that was asked for longest ago goes.
-const MOST: usize = 512;
+const MOST: usize = 4096;
 /// Most tenants that nothing was had of, at a time; beyond, the one that was asked for longest ago goes.
 const MOST_UNKNOWN: usize = 32;
 /// How long such a one counts.

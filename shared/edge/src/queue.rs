@@ -7,7 +7,10 @@ use std::time::Duration;
 use agent::{Agent, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use domain::{AgentName, Tenant, TraceParent};
+use futures_util::{StreamExt as _, stream};
+use store::TaskKey;
 use tokio::sync::OnceCell;
 use tracing::Span;
 use tracing::field::display;
@@ -47,6 +50,61 @@ impl SqsDoor {
     }
 }
 
+/// Most messages of one request, as SQS has it.
+const BATCH: usize = 10;
+/// Requests under way at once.
+const AT_ONCE: usize = 8;
+
+impl SqsDoor {
+    async fn client(&self) -> &Client {
+        let queues = &self.queues;
+        let client = self.client.get_or_init(|| async {
+            Client::new(&aws::sdk_config(
+                queues.endpoint.as_ref(),
+                queues.region.as_deref(),
+            ))
+        });
+        client.await
+    }
+
+    fn queue_of(&self, wake: &Wake) -> Result<String, WakeError> {
+        let TaskKey { agent, tenant, .. } = wake.key();
+        match self.queues.urls.get(&agent) {
+            Some(url) => Ok(of_tenant(url, &tenant)),
+            None => Err(WakeError::Queue(Box::new(NoQueue(agent)))),
+        }
+    }
+
+    /// Sends a batch; those that were not taken.
+    async fn send(&self, (url, wakes): (String, Vec<Wake>)) -> Vec<(Wake, WakeError)> {
+        let entries = wakes.iter().enumerate().map(|(id, wake)| {
+            SendMessageBatchRequestEntry::builder()
+                .id(id.to_string())
+                .message_body(wake.to_json())
+                .message_group_id(wake.key().tenant.prefix())
+                .build()
+        });
+        let failed = match entries.collect() {
+            Err(error) => Err(error.to_string()),
+            Ok(entries) => {
+                let request = self.client().await.send_message_batch().queue_url(url);
+                let sent = request.set_entries(Some(entries)).send().await;
+                sent.map_err(|error| aws_sdk_sqs::error::DisplayErrorContext(error).to_string())
+            }
+        };
+        let why = |id: usize| match &failed {
+            Err(error) => Some(error.clone()),
+            Ok(told) => {
+                let own = told.failed().iter().find(|failed| failed.id() == id.to_string());
+                own.map(|failed| format!("{}: {}", failed.code(), failed.message().unwrap_or_default()))
+            }
+        };
+        let each = wakes.into_iter().enumerate();
+        each.filter_map(|(id, wake)| Some((wake, WakeError::Queue(why(id)?.into()))))
+            .collect()
+    }
+}
+
 /// No queue is configured for the agent.
 #[derive(Debug, thiserror::Error)]
 #[error("no queue is configured for the agent {0}")]
@@ -55,29 +113,37 @@ pub struct NoQueue(pub AgentName);
 #[async_trait]
 impl WakeDoor for SqsDoor {
     async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
-        let agent = wake.key().agent;
-        let Some(url) = self.queues.urls.get(&agent) else {
-            return Err(WakeError::Queue(Box::new(NoQueue(agent))));
-        };
-        let queues = &self.queues;
-        let client = self
-            .client
-            .get_or_init(|| async {
-                Client::new(&aws::sdk_config(
-                    queues.endpoint.as_ref(),
-                    queues.region.as_deref(),
-                ))
-            })
-            .await;
+        let url = self.queue_of(wake)?;
+        let client = self.client().await;
         client
             .send_message()
-            .queue_url(of_tenant(url, &wake.key().tenant))
+            .queue_url(url)
             .delay_seconds(delay_seconds(delay))
             .message_body(wake.to_json())
+            // Queues are fair: whoever has many in flight waits for the others.
+            .message_group_id(wake.key().tenant.prefix())
             .send()
             .await
             .map_err(|error| WakeError::Queue(Box::new(error)))?;
         Ok(())
+    }
+
+    async fn wake_all(&self, wakes: Vec<Wake>) -> Vec<(Wake, WakeError)> {
+        let (mut left, mut queues) = (Vec::new(), BTreeMap::<String, Vec<Wake>>::new());
+        for wake in wakes {
+            match self.queue_of(&wake) {
+                Ok(url) => queues.entry(url).or_default().push(wake),
+                Err(error) => left.push((wake, error)),
+            }
+        }
+        let batches = queues.into_iter().flat_map(|(url, wakes)| {
+            let batches = wakes.chunks(BATCH).map(|batch| (url.clone(), batch.to_vec()));
+            batches.collect::<Vec<_>>()
+        });
+        let sent = stream::iter(batches).map(|batch| self.send(batch));
+        let failed: Vec<_> = sent.buffer_unordered(AT_ONCE).collect().await;
+        left.extend(failed.into_iter().flatten());
+        left
     }
 }
 

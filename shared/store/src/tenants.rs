@@ -21,6 +21,8 @@ use crate::{Store, StoreError};
 pub const SETTINGS_TTL: Duration = Duration::from_secs(10);
 /// How long it does so where the table cannot be read; then nobody is let in.
 const STALE_TTL: Duration = Duration::from_secs(60);
+/// For how long what is due of a suspended tenant is put off, at least and at most.
+const HELD: [Duration; 2] = [Duration::from_secs(3600), Duration::from_secs(86_400)];
 /// Most names that are remembered; beyond, those read longest ago are read again.
 const REMEMBERED: usize = 1024;
 
@@ -33,6 +35,8 @@ const MEDIA: &str = "media";
 const BYTES: &str = "bytes";
 const ACTIVE: &str = "active";
 const SUSPENDED: &str = "suspended";
+/// Since when it is.
+const SUSPENDED_AT: &str = "suspended_at";
 /// What the sort keys of logos begin with: one of its own, so that who reads a tenant's settings does not pay for it.
 const LOGO_OF: &str = "LOGO#";
 /// What the sort keys of removed incarnations begin with.
@@ -69,6 +73,7 @@ struct Record {
     prefix: String,
     settings: TenantSettings,
     sharing: u64,
+    suspended_at: Option<Timestamp>,
 }
 
 /// What was read of names of late, for every function of the process over one store.
@@ -178,19 +183,20 @@ impl Tenants<'_> {
         self.store.put(self.table(), note, absent).await.map(|_| ())
     }
 
-    /// Lets nobody in any more, or everybody again; false where the tenant is not here. What was shared by links is shared no more,
-    /// then either.
+    /// Lets nobody in any more from `since` on, or everybody again; false where the tenant is not here. What was shared by links is
+    /// shared no more, then either.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn suspend(&self, tenant: &Tenant, suspended: bool) -> Result<bool, StoreError> {
-        let status = if suspended { SUSPENDED } else { ACTIVE };
-        let change = match suspended {
-            true => Change::new().add(SHARING, SHARING.to_owned(), 1),
-            false => Change::new(),
+    pub async fn suspend(&self, tenant: &Tenant, since: Option<Timestamp>) -> Result<bool, StoreError> {
+        let change = match since {
+            Some(since) => Change::new()
+                .add(SHARING, SHARING.to_owned(), 1)
+                .set(STATUS, text(SUSPENDED))
+                .set(SUSPENDED_AT, text(since)),
+            None => Change::new().set(STATUS, text(ACTIVE)),
         };
         let change = change
-            .set(STATUS, text(status))
             .when("attribute_exists(#pk)")
             .when(OWN)
             .value(PREFIX, text(tenant.prefix()))
@@ -217,6 +223,21 @@ impl Tenants<'_> {
         self.store.inner.remembered.forget(tenant);
         let record = self.record(tenant, now).await?;
         Ok(standing_of(tenant, record.as_ref()))
+    }
+
+    /// Until when what is due of a suspended tenant is put off: each time for as long as the suspension has lasted, so that a
+    /// long one costs next to nothing.
+    ///
+    /// # Errors
+    /// As [`Tenants::standing`].
+    pub async fn held_until(&self, tenant: &Tenant, now: Timestamp) -> Result<Timestamp, StoreError> {
+        let since = self
+            .record(tenant, now)
+            .await?
+            .and_then(|record| record.suspended_at);
+        let [least, most] = HELD;
+        let lasted = since.map_or(least, |since| now.since(since));
+        Ok(now.after(lasted.clamp(least, most)))
     }
 
     /// The present incarnation of a name, as far as it is known.
@@ -396,6 +417,7 @@ fn record_of(tenant: &Tenant, item: &Item) -> Record {
             .get(SHARING)
             .and_then(|epoch| epoch.as_n().ok()?.parse().ok())
             .unwrap_or_default(),
+        suspended_at: text_of(item, SUSPENDED_AT).and_then(Timestamp::parse),
     }
 }
 

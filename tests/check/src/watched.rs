@@ -9,7 +9,9 @@ use template_testing::stacks::{platform, tenant};
 use template_testing::{Stack, root};
 
 /// AWS's own: namespace, dimensions, names.
-const AWS: [(&str, &[&str], &[&str]); 4] = [
+const AWS: [(&str, &[&str], &[&str]); 6] = [
+    ("AWS/ApiGateway", &["ApiName"], &["4XXError", "5XXError"]),
+    ("AWS/Lambda", &[], &["ConcurrentExecutions", "Throttles"]),
     (
         "AWS/Lambda",
         &["FunctionName"],
@@ -52,6 +54,7 @@ fn values(stack: &Stack, dimension: &str) -> Vec<String> {
             ids.map(|id| stack.text(&serde_json::json!({ "Ref": id })))
                 .collect()
         }
+        "ApiName" => named("AWS::ApiGateway::RestApi", "Name"),
         "QueueName" => named("AWS::SQS::Queue", "QueueName"),
         "TableName" => named("AWS::DynamoDB::Table", "TableName"),
         "Operation" => vec!["PutItem".to_owned(), "Query".to_owned()],

@@ -167,7 +167,12 @@ async fn a_stream_ends_soon_after_its_tenant_is_suspended() {
     tenants.add(&world.tenant).await.unwrap();
     let suspended = async {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        assert!(tenants.suspend(&world.tenant, true).await.unwrap());
+        assert!(
+            tenants
+                .suspend(&world.tenant, Some(domain::Clock::now(&*world.clock)))
+                .await
+                .unwrap()
+        );
         std::time::Instant::now()
     };
     let (answered, since) = tokio::join!(stream(&guest, &app, "/api/events"), suspended);

@@ -285,9 +285,12 @@ async fn a_link_ends_with_its_time_its_setting_its_person_its_task_its_chat_and_
                 world.clock.advance(MEANWHILE);
             }
             "suspended and resumed" => {
-                tenants.suspend(&world.tenant, true).await.unwrap();
+                tenants
+                    .suspend(&world.tenant, Some(world.clock.now()))
+                    .await
+                    .unwrap();
                 assert_eq!(sharing.read(&path).await.status, StatusCode::FORBIDDEN);
-                tenants.suspend(&world.tenant, false).await.unwrap();
+                tenants.suspend(&world.tenant, None).await.unwrap();
             }
             "signed out everywhere" => {
                 let later = world.clock.now().after(Duration::from_secs(1));

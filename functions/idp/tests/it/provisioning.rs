@@ -152,14 +152,20 @@ async fn only_the_present_incarnation_of_a_name_is_there() {
         let old = format!("/initech.00000001/{old}");
         assert_eq!(idp.get(&old).await.status, StatusCode::NOT_FOUND, "{old}");
     }
-    assert!(idp.store.tenants().suspend(&second, true).await.unwrap());
+    assert!(
+        idp.store
+            .tenants()
+            .suspend(&second, Some(domain::Clock::now(&*idp.clock)))
+            .await
+            .unwrap()
+    );
     let metadata = "/initech.00000002/.well-known/openid-configuration";
     assert_eq!(idp.get(metadata).await.status, StatusCode::FORBIDDEN);
     assert_eq!(
         idp.get("/initech.00000002/authorize").await.status,
         StatusCode::FORBIDDEN
     );
-    assert!(idp.store.tenants().suspend(&second, false).await.unwrap());
+    assert!(idp.store.tenants().suspend(&second, None).await.unwrap());
     assert_eq!(idp.get(metadata).await.status, StatusCode::OK);
 }
 

@@ -262,7 +262,10 @@ async fn nobody_else_may() {
     assert_eq!(chat.names().await, before);
     let suspended = chat.idp.store.tenants();
     suspended.add(&acme()).await.unwrap();
-    suspended.suspend(&acme(), true).await.unwrap();
+    suspended
+        .suspend(&acme(), Some(chat.idp.clock.now()))
+        .await
+        .unwrap();
     let answer = chat.ask(Method::GET, "/acme/users", None).await;
     assert_eq!(
         (answer.status, answer.json()["error"].as_str()),

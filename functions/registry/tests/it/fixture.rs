@@ -74,7 +74,7 @@ impl Registry {
         });
         Self {
             router: registry::router(Arc::clone(&state)),
-            checks: registry::Checks(state),
+            checks: registry::Checks(state, 1),
             cards,
             clock,
             keys,

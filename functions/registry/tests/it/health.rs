@@ -186,3 +186,25 @@ async fn a_type_that_the_card_brings_is_declared_where_the_platform_says_so() {
     let types = registry.get("/types", &admin).await.body;
     assert_eq!(types["types"], json!({"owl": "global", "parrot": "tenant"}));
 }
+
+#[tokio::test]
+async fn each_agent_is_looked_at_once_in_as_many_minutes_as_there_are_shards_and_nothing_is_read_of_others() {
+    let (mut registry, weather, horizon) = with_two().await;
+    registry.checks.1 = 5;
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        registry.clock.advance(Duration::from_secs(60));
+        let (report, calls) = store::counted(registry.checks.run()).await;
+        let well = report.unwrap()["well"].as_u64().unwrap();
+        assert_eq!(
+            calls.by_operation.contains_key("BatchGetItem"),
+            well > 0,
+            "{calls:?}"
+        );
+        seen.push(well);
+    }
+    assert_eq!(seen.iter().sum::<u64>(), 2, "{seen:?}");
+    for id in [&weather, &horizon] {
+        assert!(health(&registry, id).await["checkedAt"].as_str() > Some("2026-01-01T00:00:00.000Z"));
+    }
+}

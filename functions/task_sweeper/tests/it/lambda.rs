@@ -86,7 +86,8 @@ async fn sqs(State(lambda): State<Lambda>, body: String) -> impl IntoResponse {
         .lock()
         .unwrap()
         .push(serde_json::from_str(&body).unwrap());
-    r#"{"MessageId":"m","MD5OfMessageBody":"d41d8cd98f00b204e9800998ecf8427e"}"#
+    let taken = json!({ "Id": "0", "MessageId": "m", "MD5OfMessageBody": "" });
+    json!({ "Successful": [taken], "Failed": [] }).to_string()
 }
 
 fn program(variables: &[(&str, &str)]) -> std::process::Command {
@@ -152,11 +153,16 @@ async fn a_scheduled_event_wakes_a_due_task_through_sqs() {
     let report: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(
         report,
-        json!({ "tasks": 1, "deliveries": 0, "notSent": 0, "unreadShards": 0, "unfinishedShards": 0 })
+        json!({ "tasks": 1, "deliveries": 0, "notSent": 0, "left": 0, "unreadShards": 0, "unfinishedShards": 0, "oldestDueSeconds": report["oldestDueSeconds"] })
     );
 
     let wakes = lambda.wakes.lock().unwrap();
-    let wake = Wake::parse(wakes[0]["MessageBody"].as_str().unwrap()).unwrap();
+    let entry = &wakes[0]["Entries"][0];
+    assert_eq!(
+        (&entry["MessageGroupId"], &wakes[0]["Entries"][1]),
+        (&json!("acme"), &Value::Null)
+    );
+    let wake = Wake::parse(entry["MessageBody"].as_str().unwrap()).unwrap();
     assert_eq!((wakes.len(), wake.key()), (1, TaskKey::from(&task)));
     let line = log.lines().find(|line| line.contains("swept")).unwrap();
     assert_eq!(

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent::{Wake, WakeDoor, WakeError};
-use domain::{ManualClock, PushConfigId};
+use domain::{Clock as _, ManualClock, PushConfigId, Tenant};
 use edge::ScheduleHandler as _;
 use serde_json::json;
 use store::{Beat, Leased, TaskKey, counted};
-use task_sweeper::{State, Sweeper, Swept, sweep, sweep_for};
+use task_sweeper::{Looks, State, Sweeper, Swept, sweep, sweep_for};
 
 use crate::support::{Wanted, create, create_with_delivery, id, start};
 
@@ -216,12 +216,77 @@ async fn an_unreadable_database_fails_the_invocation() {
         store,
         wake: Arc::new(Queue::default()),
         clock: Arc::new(ManualClock::new(start())),
+        looks: Looks {
+            number: 1,
+            every: Duration::ZERO,
+        },
     };
     let sweeper = Sweeper(state);
     assert_eq!(
         sweeper.run().await.unwrap(),
-        json!({ "tasks": 0, "deliveries": 0, "notSent": 0, "unreadShards": 0, "unfinishedShards": 0 })
+        json!({ "tasks": 0, "deliveries": 0, "notSent": 0, "left": 0, "unreadShards": 0, "unfinishedShards": 0, "oldestDueSeconds": 0 })
     );
     drop(database);
     assert!(sweeper.run().await.is_err());
+}
+
+#[tokio::test]
+async fn whatever_one_tenant_has_due_others_are_woken_and_the_alarm_is_of_active_ones() {
+    const MANY: u32 = 2100;
+    let (store, _database) = store_testing::start().await;
+    let clock = ManualClock::new(start());
+    for number in 0..MANY {
+        let mut bytes = [0; 16];
+        bytes[12..].copy_from_slice(&number.to_be_bytes());
+        let id = domain::TaskId::from_bytes(bytes);
+        create(&store, Wanted { id, ..due("host", 0) }).await;
+    }
+    let (tenant, due_at) = ("globex", start().after(Duration::from_secs(1)));
+    create(
+        &store,
+        Wanted {
+            tenant,
+            due_at,
+            ..due("host", 1)
+        },
+    )
+    .await;
+    let acme = Tenant::parse("acme").unwrap();
+    store.tenants().add(&acme).await.unwrap();
+    for (minutes, suspended, oldest) in [(5, false, 300), (10, true, 899)] {
+        clock.advance(Duration::from_secs(minutes * 60));
+        let since = suspended.then(|| clock.now());
+        store.tenants().suspend(&acme, since).await.unwrap();
+        let queue = Queue::default();
+        let swept = sweep(&store, &queue, &clock).await;
+        assert_eq!(
+            (swept.tasks, swept.left, swept.oldest_due_seconds),
+            (2001, 100, oldest)
+        );
+        assert!(queue.keys().contains(&format!("globex/host/{}", id(1))));
+    }
+}
+
+#[tokio::test]
+async fn a_sweep_looks_several_times_and_wakes_what_stays_due_once() {
+    let (store, _database) = store_testing::start().await;
+    let (clock, queue) = (Arc::new(ManualClock::new(start())), Arc::new(Queue::default()));
+    for number in 0..3 {
+        create(&store, due("host", number)).await;
+    }
+    let sweeper = Sweeper(State {
+        store,
+        wake: queue.clone(),
+        clock,
+        looks: Looks {
+            number: 3,
+            every: Duration::ZERO,
+        },
+    });
+    let (swept, calls) = counted(sweeper.run()).await;
+    assert_eq!(swept.unwrap()["tasks"], 3);
+    assert_eq!(queue.taken.lock().unwrap().len(), 3);
+    assert_eq!(calls.by_operation, [("Query".to_owned(), 24)].into());
+    // The next one wakes it again: the wake may be lost.
+    assert_eq!(sweeper.run().await.unwrap()["tasks"], 3);
 }

@@ -14,7 +14,7 @@ use crate::control::registration::Registrar;
 use crate::data::current::Current;
 use crate::data::endpoints::Endpoints;
 use crate::error::{ChangeError, StartError};
-use crate::functions::identity;
+use crate::functions::{HOST, identity};
 use crate::mqtt;
 
 impl Control {
@@ -74,13 +74,17 @@ impl Control {
         // A tenant that is being taken away is not suspended at the same time.
         let _nothing_else_changes = self.vault.lock().await;
         let tenant = self.named(name)?;
-        let done = self.site.store.tenants().suspend(&tenant, suspended).await;
+        let (store, now) = (&self.site.store, self.site.clock.now());
+        let done = store.tenants().suspend(&tenant, suspended.then_some(now)).await;
         if !done.map_err(StartError::part("table of tenants"))? {
             return Err(self.unknown(name));
         }
-        let action = match suspended {
-            true => Action::TenantSuspend,
-            false => Action::TenantResume,
+        let action = if suspended {
+            Action::TenantSuspend
+        } else {
+            let due = store.tasks().hasten(&tenant, now).await;
+            due.map_err(StartError::part("table of tasks"))?;
+            Action::TenantResume
         };
         told(action, Some(&tenant), tenant.prefix());
         Ok(())
@@ -150,9 +154,13 @@ impl Control {
         registrar: &Registrar<'_>,
     ) -> Result<(), StartError> {
         registrar.forget(name).await?;
-        let forgotten = self.site.store.tenants().remove(name).await;
+        let store = &self.site.store;
+        let forgotten = store.tenants().remove(name).await;
         forgotten.map_err(StartError::part("table of tenants"))?;
-        identity::clear(&self.site.store, name, users).await
+        let host = AgentName::parse(HOST).map_err(StartError::part("list of agents"))?;
+        let ended = store.tasks().end_all(name, &host, self.site.clock.now()).await;
+        ended.map_err(StartError::part("table of tasks"))?;
+        identity::clear(store, name, users).await
     }
 }
 

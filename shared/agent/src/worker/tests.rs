@@ -632,3 +632,49 @@ async fn a_cancel_of_a_task_that_needs_a_newer_release_is_kept_for_it() {
         "its parts are told by whoever knows them"
     );
 }
+
+#[tokio::test]
+async fn what_is_due_of_a_tenant_that_is_not_active_is_put_off_and_ends_with_it() {
+    let bench = bench(Panics).await;
+    let (tenants, acme) = (bench.agent.store.tenants(), &bench.key.tenant);
+    tenants.add(acme).await.unwrap();
+    tenants.suspend(acme, Some(bench.clock.now())).await.unwrap();
+    for hours in [1, 1, 2, 4, 8, 16, 24, 24] {
+        bench.wake().await;
+        let wait = Duration::from_secs(hours * 3600);
+        let (stored, due) = (bench.stored().await, bench.clock.now().after(wait));
+        assert_eq!((stored.due_at, stored.attempts), (Some(due), 0), "{hours}");
+        // Not due, nothing is put off any further.
+        bench.wake().await;
+        bench.clock.advance(wait);
+    }
+    tenants.remove(acme).await.unwrap();
+    bench.wake().await;
+    let (stored, end) = (
+        bench.stored().await,
+        bench.clock.now().after(Duration::from_secs(86_400)),
+    );
+    assert_eq!((stored.due_at, stored.expires_at), (None, Some(end)));
+}
+
+#[tokio::test]
+async fn work_wakes_itself_a_thousand_times_in_a_row_and_then_leaves_it_to_the_sweeper() {
+    for (before, after) in [(None, Some(1)), (Some(999), Some(1000)), (Some(1000), None)] {
+        let bench = bench(Says(Outcome::Failed("That went wrong.".into()))).await;
+        let mut wake = serde_json::to_value(Wake::task(&bench.key)).unwrap();
+        wake.as_object_mut()
+            .unwrap()
+            .extend(before.map(|hops| ("hops".to_owned(), hops.into())));
+        handle(&bench.agent, &serde_json::from_value(wake).unwrap())
+            .await
+            .unwrap();
+        let sent = bench.door.0.lock().unwrap().pop_front();
+        let hops = sent.map(|(wake, _)| serde_json::to_value(wake).unwrap()["hops"].clone());
+        assert_eq!(hops, after.map(serde_json::Value::from), "{before:?}");
+        assert_eq!(
+            bench.stored().await.due_at,
+            Some(bench.clock.now()),
+            "the sweeper finds it"
+        );
+    }
+}

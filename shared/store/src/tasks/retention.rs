@@ -1,15 +1,17 @@
 //! The end of a finished task: everything that hangs on it ends with it, and nothing of a live task ever does.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use domain::{Keeping, Task, Timestamp};
+use domain::{AgentName, Keeping, PushConfigId, Task, Tenant, Timestamp};
 
-use super::item::{due_change, expiry, message_key};
-use super::{Due, TaskKey, Tasks};
+use super::item::{DUE_SHARDS, TASK, due_change, expiry, message_key, unfinished_partition};
+use super::{Due, PointsAt, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number, text};
 use crate::codec::{Key, key_of};
 use crate::dynamo::Query;
+use crate::schema::BY_STATUS;
 use crate::transact::Writes;
 
 /// Most entries of the log that get their end in the transaction that finishes the task.
@@ -115,6 +117,125 @@ impl Tasks<'_> {
             let (key, error) = (&ends.key, &error as &dyn std::error::Error);
             tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, task.id = %key.id, error, "a finished task's log got no end yet");
         }
+    }
+
+    /// Puts off what is due now of a task, or of one of its deliveries.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn put_off(
+        &self,
+        key: &TaskKey,
+        delivery: Option<&PushConfigId>,
+        (now, until): (Timestamp, Timestamp),
+    ) -> Result<(), StoreError> {
+        let place = delivery.map_or_else(|| key.task(), |config| key.push(config));
+        let change = Change::new()
+            .set("due_at", text(until))
+            .when("#due_at <= :now")
+            .value("now", text(now));
+        self.store.update(self.table(), &place, change).await?;
+        Ok(())
+    }
+
+    /// Makes all due now that is due of a tenant some day: what was put off while it was suspended is not told from the rest,
+    /// and looking too early harms nothing.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn hasten(&self, tenant: &Tenant, now: Timestamp) -> Result<(), StoreError> {
+        for (key, what) in self.due_some_day(tenant).await? {
+            let place = match &what {
+                PointsAt::Task => key.task(),
+                PointsAt::Push(config) => key.push(config),
+            };
+            let change = Change::new()
+                .set("due_at", text(now))
+                .when("attribute_exists(#due_at)");
+            self.store.update(self.table(), &place, change).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends what a removed tenant leaves of tasks that are not over, of its host and of every agent that something is due of.
+    ///
+    /// # Errors
+    /// What the database says; a repeat goes on.
+    pub async fn end_all(&self, tenant: &Tenant, host: &AgentName, now: Timestamp) -> Result<(), StoreError> {
+        let partition = unfinished_partition(tenant, host);
+        let unfinished = Query {
+            table: self.table(),
+            index: Some(BY_STATUS.name),
+            condition: "#status_pk = :partition",
+            values: vec![(":partition", text(partition))],
+            ..Query::default()
+        };
+        let unfinished = self.store.query_all(unfinished).await?;
+        let unfinished = unfinished.iter().map(|item| key_of(self.table(), item));
+        let unfinished: Vec<Key> = unfinished.collect::<Result<_, _>>()?;
+        let unfinished = unfinished.iter().filter_map(|place| Some(TaskKey::of(place)?.0));
+        let due = self.due_some_day(tenant).await?.into_iter().map(|(key, _)| key);
+        for key in due.chain(unfinished).collect::<HashSet<_>>() {
+            self.end_left(&key, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends what a removed tenant left of a task: all of it has an end then, and nothing is due of it. The task itself comes last, so
+    /// that it is due until the rest is done.
+    ///
+    /// # Errors
+    /// What the database says; a repeat goes on.
+    pub async fn end_left(&self, key: &TaskKey, now: Timestamp) -> Result<(), StoreError> {
+        let stored = self.find(key, now).await?.map(|stored| stored.task);
+        let kept = stored
+            .as_ref()
+            .and_then(|task| Some((task, task.kept.keeping.as_ref()?)));
+        let retention = kept.map(|(_, keeping)| keeping.retention);
+        let at = expiry(now.after(retention.unwrap_or_default()));
+        let left = Query {
+            table: self.table(),
+            condition: "#pk = :pk",
+            filter: Some("attribute_not_exists(#expires_at) OR attribute_exists(#due_at)"),
+            only: Some("#pk, #sk"),
+            values: vec![(":pk", text(key.partition()))],
+            ..Query::default()
+        };
+        let left = self.store.query_all(left).await?;
+        let left = left.iter().map(|item| key_of(self.table(), item));
+        let mut left: Vec<Key> = left.collect::<Result<_, _>>()?;
+        left.sort_by_key(|(_, sk)| sk == TASK);
+        let message = kept
+            .map(|(task, keeping)| message_key(&key.tenant, &key.agent, &task.owner, &keeping.message_id));
+        for place in message.into_iter().chain(left) {
+            let change = Change::new()
+                .set_to("expires_at", "if_not_exists(#expires_at, :end)")
+                .value("end", number(at))
+                .when("attribute_exists(#pk)");
+            let change = due_change(change, key, Due::Never);
+            self.store.update(self.table(), &place, change).await?;
+        }
+        Ok(())
+    }
+
+    /// What is due of a tenant, whenever that is. The index has no place for a tenant, so that all of it is read: for an operator.
+    async fn due_some_day(&self, tenant: &Tenant) -> Result<Vec<(TaskKey, PointsAt)>, StoreError> {
+        let mut own = Vec::new();
+        for shard in 0..DUE_SHARDS {
+            let mut cursor = None;
+            loop {
+                let page = self
+                    .due(shard, Timestamp::from_millis(i64::MAX), 1000, cursor.as_deref())
+                    .await?;
+                let pointers = page.items.into_iter().filter(|each| each.key.tenant == *tenant);
+                own.extend(pointers.map(|each| (each.key, each.what)));
+                cursor = page.next;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(own)
     }
 
     async fn try_end_rest(&self, ends: &Ends) -> Result<(), StoreError> {

@@ -337,13 +337,13 @@ async fn every_agent_is_listed_for_the_clock_until_it_is_removed() {
     for agent in &agents {
         cards.put(agent).await.unwrap();
     }
-    let mut every = cards.every().await.unwrap();
+    let mut every = cards.every(|_| true).await.unwrap();
     assert_eq!(every.len(), 3);
     for agent in &agents {
         assert!(every.contains(agent));
     }
     cards.remove(agents[1].visibility(), &agents[1].id).await.unwrap();
-    every = cards.every().await.unwrap();
+    every = cards.every(|_| true).await.unwrap();
     assert!(every.len() == 2 && !every.contains(&agents[1]), "{every:?}");
 }
 

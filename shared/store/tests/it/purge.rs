@@ -142,13 +142,17 @@ async fn nothing_of_a_tenant_that_is_here_is_removed() {
     store.tenants().add(&acme(1)).await.unwrap();
     fill(&database, &acme(1), 2);
     for suspended in [false, true] {
-        store.tenants().suspend(&acme(1), suspended).await.unwrap();
+        store
+            .tenants()
+            .suspend(&acme(1), suspended.then(now))
+            .await
+            .unwrap();
         let before = everything(&database);
         let refused = store.purge().run(&acme(1), now()).await;
         assert!(matches!(refused, Err(PurgeError::Present)), "{refused:?}");
         assert_eq!(everything(&database), before);
     }
-    store.tenants().suspend(&acme(1), false).await.unwrap();
+    store.tenants().suspend(&acme(1), None).await.unwrap();
 
     // It comes back while it is being purged: that ends there.
     store.tenants().remove(&acme(1)).await.unwrap();

@@ -137,3 +137,60 @@ async fn a_writer_that_is_lost_over_the_end_of_a_long_log_leaves_the_task_due() 
         "only the message's, which lies elsewhere"
     );
 }
+
+#[tokio::test]
+async fn a_tenants_work_is_due_at_once_where_it_is_resumed_and_ends_where_it_is_removed() {
+    let (store, database) = store_testing::start().await;
+    let tasks = store.tasks();
+    let mut keys = Vec::new();
+    for (tenant, agent) in [("acme", "host"), ("acme", "weather"), ("globex", "host")] {
+        let task = task_of(tenant, agent, "user-1", now());
+        let key = created(&store, &task).await;
+        tasks.put_push(&key, &push_config("a"), 1, now()).await.unwrap();
+        step(&store, read(&store, &task).await, TaskState::Working, now()).await;
+        keys.push(key);
+    }
+    let [host, weather, other] = &keys[..] else {
+        panic!()
+    };
+    tasks.put_off(weather, None, (later(5), later(9))).await.unwrap();
+    let hook = PushConfigId::parse("a").unwrap();
+    tasks
+        .put_off(weather, Some(&hook), (later(5), later(9)))
+        .await
+        .unwrap();
+    let due = async |key: &TaskKey| {
+        let items = database.items(&database.tables().tasks, &place(key).0);
+        let due = items
+            .iter()
+            .filter_map(|item| Some(item.get("due_at")?["S"].as_str()?.to_owned()));
+        due.collect::<Vec<_>>()
+    };
+    assert_eq!(due(weather).await, [later(9).to_string(), later(9).to_string()]);
+    tasks.hasten(&tenant("acme"), later(7)).await.unwrap();
+    for (key, at) in [(host, [7, 7]), (weather, [7, 7]), (other, [0, 5])] {
+        assert_eq!(due(key).await, at.map(|at| later(at).to_string()), "{key:?}");
+    }
+
+    // One that waits for its user is due never, and found by its state.
+    let waits = task_of("acme", "host", "user-1", now());
+    let waits_key = created(&store, &waits).await;
+    let asked = revised(&read(&store, &waits).await, TaskState::InputRequired, now());
+    tasks.commit(&asked, Due::Never, LeaseAfter::Keep).await.unwrap();
+    for _ in 0..2 {
+        tasks
+            .end_all(&tenant("acme"), &agent("host"), now())
+            .await
+            .unwrap();
+        for key in [host, weather, &waits_key] {
+            assert_eq!(due(key).await, [""; 0]);
+            assert!(found(&store, key, 3601).await.is_none());
+            assert!(
+                ends(&store, &database, key).await.iter().all(Option::is_some),
+                "{key:?}"
+            );
+        }
+    }
+    assert_eq!(due(other).await.len(), 2);
+    assert_eq!(ends(&store, &database, other).await, vec![None; 4]);
+}

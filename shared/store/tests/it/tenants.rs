@@ -125,7 +125,7 @@ async fn another_incarnation_of_a_name_is_a_stranger_and_begins_with_nothing() {
     assert_eq!(tenants.present(&first, now()).await.unwrap(), None);
     assert!(!tenants.set(&first, &[set("locale", "nb")]).await.unwrap());
     assert!(
-        !tenants.suspend(&first, false).await.unwrap(),
+        !tenants.suspend(&first, None).await.unwrap(),
         "nobody comes back so"
     );
 
@@ -144,7 +144,7 @@ async fn another_incarnation_of_a_name_is_a_stranger_and_begins_with_nothing() {
 
     // What clears up behind the first leaves the second alone.
     tenants.remove(&first).await.unwrap();
-    assert!(!tenants.suspend(&first, true).await.unwrap());
+    assert!(!tenants.suspend(&first, Some(now())).await.unwrap());
     assert_eq!(standing(&second).await, Standing::Active);
 }
 
@@ -152,17 +152,17 @@ async fn another_incarnation_of_a_name_is_a_stranger_and_begins_with_nothing() {
 async fn a_suspended_tenant_stays_so_until_it_is_resumed() {
     let (store, _database) = store_testing::start().await;
     let (tenants, acme) = (store.tenants(), tenant("acme"));
-    assert!(!tenants.suspend(&acme, true).await.unwrap(), "not known");
+    assert!(!tenants.suspend(&acme, Some(now())).await.unwrap(), "not known");
     tenants.add(&acme).await.unwrap();
     tenants.set(&acme, &[set("locale", "nb")]).await.unwrap();
-    assert!(tenants.suspend(&acme, true).await.unwrap());
+    assert!(tenants.suspend(&acme, Some(now())).await.unwrap());
     tenants.add(&acme).await.unwrap();
     assert_eq!(tenants.standing(&acme, now()).await.unwrap(), Standing::Suspended);
     assert_eq!(
         json!(tenants.settings(&acme).await.unwrap()),
         json!({ "locale": "nb" })
     );
-    assert!(tenants.suspend(&acme, false).await.unwrap());
+    assert!(tenants.suspend(&acme, None).await.unwrap());
     assert_eq!(tenants.standing(&acme, now()).await.unwrap(), Standing::Active);
 }
 
@@ -184,7 +184,7 @@ async fn how_a_tenant_stands_is_read_every_ten_seconds_and_believed_for_a_minute
     }
     // Another process suspends it, and this one sees it soon.
     let other = database.store();
-    assert!(other.tenants().suspend(&acme, true).await.unwrap());
+    assert!(other.tenants().suspend(&acme, Some(now())).await.unwrap());
     assert_eq!(look(19).await.0.unwrap(), Standing::Active);
     assert_eq!(look(20).await.0.unwrap(), Standing::Suspended);
 
@@ -246,7 +246,7 @@ async fn an_admin_sets_what_is_the_tenants_own_and_nothing_of_its_standing() {
         json!(kept),
         json!({ "brand": "Acme", "locale": "en-GB", "timeZone": "Europe/Oslo", "tokens_per_day": "5" })
     );
-    assert!(tenants.suspend(&acme, true).await.unwrap());
+    assert!(tenants.suspend(&acme, Some(now())).await.unwrap());
     tenants.set_own(&acme, &[unset("brand")]).await.unwrap();
     assert_eq!(tenants.standing(&acme, now()).await.unwrap(), Standing::Suspended);
     // Another incarnation of the name is nobody's to set for.
@@ -277,9 +277,9 @@ async fn nothing_of_before_is_shared_again_after_a_suspension_or_a_change_of_tha
         seen.first().copied(),
         "another setting changes nothing"
     );
-    assert!(tenants.suspend(&acme, true).await.unwrap());
+    assert!(tenants.suspend(&acme, Some(now())).await.unwrap());
     assert_eq!(epoch().await, None, "suspended");
-    assert!(tenants.suspend(&acme, false).await.unwrap());
+    assert!(tenants.suspend(&acme, None).await.unwrap());
     seen.push(epoch().await.unwrap());
     for changes in [[set("share", "off")], [unset("share")]] {
         assert!(tenants.set(&acme, &changes).await.unwrap());

@@ -8,6 +8,7 @@ mod operator;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use url::Url;
 
-pub use gate::{Gate, Usage, Write};
+pub use gate::{Gate, Message, Usage, Write, trace};
 pub use gateway::{Route, routes};
 pub use operator::Asked;
 
@@ -37,6 +38,11 @@ use crate::{Local, User};
 /// The password of the demo user `ada` of each tenant.
 pub const PASSWORD: &str = "correct horse battery staple";
 const STAGE: &str = "prod";
+/// How many times a function may lead to itself, where its template does not allow more.
+const LOOP: u32 = 16;
+
+/// The functions by the queues that they read, and whether they may wake themselves for ever.
+type Sources = BTreeMap<String, (Arc<Function>, bool)>;
 
 /// A deployment.
 pub struct Cloud {
@@ -58,7 +64,7 @@ pub struct Cloud {
     sessions: BTreeMap<String, SigningKey>,
     tenants: BTreeMap<String, Tenant>,
     apis: Arc<gateway::Apis>,
-    sources: Arc<Mutex<BTreeMap<String, Arc<Function>>>>,
+    sources: Arc<Mutex<Sources>>,
     account: operator::Account,
     address: String,
     services: String,
@@ -142,6 +148,7 @@ impl Cloud {
             policies: Mutex::default(),
             secrets: Mutex::default(),
             queues,
+            begun: AtomicU32::new(0),
             usage: Mutex::default(),
             http: crate::user::http(),
         });
@@ -239,8 +246,10 @@ impl Cloud {
             if let Some(loopback) = environment.get_mut("ALLOW_LOOPBACK") {
                 *loopback = "true".to_owned();
             }
-            if let Some(step) = environment.get_mut("REPORT_STEP") {
-                *step = "1".to_owned();
+            for quick in ["REPORT_STEP", "SWEEP_LOOKS", "CHECK_SHARDS"] {
+                if let Some(quick) = environment.get_mut(quick) {
+                    *quick = "1".to_owned();
+                }
             }
             // Where there is no stand-in for Google, nobody asks for a calendar.
             if let Some(calendar) = environment.get_mut("GOOGLE_CALENDAR_URL")
@@ -275,7 +284,7 @@ impl Cloud {
                     let arn = stack.text(&event["Properties"]["Queue"]);
                     let queue = arn.rsplit(':').next().unwrap_or_default().to_owned();
                     let mut sources = self.sources.lock().expect("no panic under the lock");
-                    sources.insert(queue, function.clone());
+                    sources.insert(queue, (function.clone(), stack.may_recurse()));
                 }
             }
             self.functions.insert(full, function);
@@ -325,28 +334,38 @@ impl Cloud {
     }
 
     /// Hands messages to the functions whose event sources their queues are; what fails comes again, five times.
-    fn connect_queues(&mut self, mut messages: mpsc::UnboundedReceiver<(String, String, Duration)>) {
+    fn connect_queues(&mut self, mut messages: mpsc::UnboundedReceiver<Message>) {
         let sources = self.sources.clone();
         let dead_letters = self.dead_letters.clone();
         self.parts.push(tokio::spawn(async move {
             // They end with the account: a message that waits would start a sandbox in a folder that is gone.
             let mut deliveries = tokio::task::JoinSet::new();
-            while let Some((url, body, delay)) = messages.recv().await {
+            while let Some(message) = messages.recv().await {
+                let Message {
+                    queue: url,
+                    body,
+                    delay,
+                    hops,
+                } = message;
                 let queue = url.rsplit('/').next().unwrap_or_default().to_owned();
                 let source = sources
                     .lock()
                     .expect("no panic under the lock")
                     .get(&queue)
                     .cloned();
-                let Some(function) = source else {
+                let Some((function, may_recurse)) = source else {
                     panic!("a message for {url}, which no function reads");
                 };
                 let dead_letters = dead_letters.clone();
                 deliveries.spawn(async move {
                     tokio::time::sleep(delay).await;
-                    for attempt in 1..=5 {
+                    // After so many hops Lambda stops a function, where it was not told otherwise.
+                    let stopped = hops > LOOP && !may_recurse;
+                    for attempt in 1..=if stopped { 0 } else { 5 } {
                         let id = domain::MessageId::random(&SystemEntropy).to_string();
-                        let reply = function.invoke(batch(&queue, &[(&id, &body)], attempt)).await;
+                        let mut event = batch(&queue, &[(&id, &body)], attempt);
+                        event["Records"][0]["attributes"]["AWSTraceHeader"] = trace(hops).into();
+                        let reply = function.invoke(event).await;
                         match reply {
                             Reply::Answer(answer) if answer["batchItemFailures"] == json!([]) => return,
                             other => eprintln!("{queue}: attempt {attempt} gave {other:?}"),

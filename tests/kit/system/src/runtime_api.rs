@@ -331,16 +331,15 @@ async fn next(State(desk): State<Arc<Desk>>) -> Response {
         return StatusCode::GONE.into_response();
     };
     let deadline = SystemClock.now().after(limit).millis().to_string();
+    let trace = event["Records"][0]["attributes"]["AWSTraceHeader"].as_str();
+    let trace = trace.map_or_else(|| crate::cloud::trace(0), str::to_owned);
     (
         [
             ("content-type", "application/json"),
             ("lambda-runtime-aws-request-id", id.as_str()),
             ("lambda-runtime-deadline-ms", deadline.as_str()),
             ("lambda-runtime-invoked-function-arn", desk.arn.as_str()),
-            (
-                "lambda-runtime-trace-id",
-                "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Parent=9a9197af755a6419;Sampled=0",
-            ),
+            ("lambda-runtime-trace-id", trace.as_str()),
         ],
         event.to_string(),
     )

@@ -115,6 +115,12 @@ impl Stack {
         self.text(&self.template.document["Outputs"][name]["Value"])
     }
 
+    /// Whether its functions may wake themselves by their own queues as often as they like.
+    #[must_use]
+    pub fn may_recurse(&self) -> bool {
+        self.template.document["Globals"]["Function"]["RecursiveLoop"] == "Allow"
+    }
+
     /// The environment of a function, as it is in the sandbox.
     #[must_use]
     pub fn environment(&self, function: &str) -> BTreeMap<String, String> {

@@ -2,6 +2,7 @@
 //! before it goes there), SQS, Secrets Manager. Each function has addresses of its own, so that it is known who calls.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -23,12 +24,33 @@ pub struct Gate {
     pub policies: Mutex<BTreeMap<String, Arc<Policy>>>,
     /// The secrets' values by ARN.
     pub secrets: Mutex<BTreeMap<String, String>>,
-    /// Takes messages: the URL of the queue, the body, the delay.
-    pub queues: tokio::sync::mpsc::UnboundedSender<(String, String, Duration)>,
+    /// Takes messages.
+    pub queues: tokio::sync::mpsc::UnboundedSender<Message>,
+    /// How many hops through queues what begins by no queue counts as.
+    pub begun: AtomicU32,
     /// What was used, by caller.
     pub usage: Mutex<BTreeMap<String, Usage>>,
     /// The client of the database.
     pub http: reqwest::Client,
+}
+
+/// A message on its way through a queue.
+#[derive(Debug)]
+pub struct Message {
+    /// The URL of the queue.
+    pub queue: String,
+    /// What is said.
+    pub body: String,
+    /// How long it waits.
+    pub delay: Duration,
+    /// How many messages led to it, as Lambda finds out by the lineage in the trace header.
+    pub hops: u32,
+}
+
+/// The trace header of an invocation after so many hops.
+#[must_use]
+pub fn trace(hops: u32) -> String {
+    format!("Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Parent=9a9197af755a6419;Sampled=0;Lineage=1:{hops}")
 }
 
 /// What a caller used.
@@ -125,7 +147,7 @@ pub async fn answer(
         return dynamodb(&gate, &caller, operation, request, &headers).await;
     }
     match (service, operation) {
-        ("AmazonSQS", "SendMessage") => {
+        ("AmazonSQS", "SendMessage" | "SendMessageBatch") => {
             let url = request["QueueUrl"].as_str().unwrap_or_default();
             let name = url.rsplit('/').next().unwrap_or_default();
             let asked = Request {
@@ -138,10 +160,29 @@ pub async fn answer(
             if !gate.asked(&caller, &[asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
             }
-            let delay = Duration::from_secs(request["DelaySeconds"].as_u64().unwrap_or_default());
-            let text = request["MessageBody"].as_str().unwrap_or_default();
-            let _nobody_listens = gate.queues.send((url.to_owned(), text.to_owned(), delay));
-            axum::Json(json!({ "MessageId": "m", "MD5OfMessageBody": "" })).into_response()
+            let trace = headers
+                .get("x-amzn-trace-id")
+                .and_then(|trace| trace.to_str().ok());
+            let hops = trace.and_then(|trace| trace.rsplit_once("Lineage=1:")?.1.parse::<u32>().ok());
+            let hops = hops.filter(|hops| *hops > 0);
+            let hops = 1 + hops.unwrap_or_else(|| gate.begun.load(Ordering::Relaxed));
+            let entries = request["Entries"].as_array();
+            let entries = entries.map_or(std::slice::from_ref(&request), Vec::as_slice);
+            let taken = entries.iter().map(|entry| {
+                let _nobody_listens = gate.queues.send(Message {
+                    queue: url.to_owned(),
+                    body: entry["MessageBody"].as_str().unwrap_or_default().to_owned(),
+                    delay: Duration::from_secs(entry["DelaySeconds"].as_u64().unwrap_or_default()),
+                    hops,
+                });
+                json!({ "Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": "" })
+            });
+            let taken: Vec<Value> = taken.collect();
+            let failed: [Value; 0] = [];
+            axum::Json(
+                json!({ "MessageId": "m", "MD5OfMessageBody": "", "Successful": taken, "Failed": failed }),
+            )
+            .into_response()
         }
         ("secretsmanager", "GetSecretValue") => {
             let id = request["SecretId"].as_str().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The commands of `README.md`, run as they stand, one block after the other, by somebody who has just built the system.
+//! The commands of `README.md`, of `docs/local.md` and of `docs/figures.md`, run as they stand, one block after the other, by somebody who
+//! has just built the system.
 //!
 //! Only ports differ, because tests run side by side; `cargo run` is the built command.
 
@@ -39,13 +40,16 @@ const ELSEWHERE: &[(&str, &str)] = &[
 /// What a person fills in: the code that the page has shown.
 const CODE: &str = "ABCD-EFGH";
 
-/// The shell's blocks of the page.
+/// The shell's blocks of the pages.
 fn blocks() -> Vec<String> {
-    let text = std::fs::read_to_string(system_testing::folder().join("../README.md")).unwrap();
-    let blocks = text.split("```sh\n").skip(1);
-    blocks
-        .map(|block| block.split("```").next().unwrap().to_owned())
-        .collect()
+    let pages = ["README.md", "docs/local.md", "docs/figures.md"];
+    let read = |page| std::fs::read_to_string(system_testing::folder().join("..").join(page)).unwrap();
+    let of = |text: String| -> Vec<String> {
+        let blocks = text.split("```sh\n").skip(1);
+        let block = |block: &str| block.split("```").next().unwrap_or_default().to_owned();
+        blocks.map(block).collect()
+    };
+    pages.map(read).map(of).concat()
 }
 
 /// A folder as a fresh clone has it, as far as the page speaks of it, with what was started in it.

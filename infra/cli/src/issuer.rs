@@ -1,5 +1,7 @@
 //! `switchyard issuer …`: where people sign in to a tenant's chat.
 
+mod check;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -21,6 +23,8 @@ const SECRET: &str = "SWITCHYARD_CLIENT_SECRET";
 pub(super) enum Issuer {
     /// Add an OpenID provider at which this chat is a client, or change it
     Add(Box<Added>),
+    /// Look at what an OpenID provider says of itself: what would be refused, and why
+    Check(check::Check),
     /// List the providers
     List(Whose),
     /// Remove a provider
@@ -96,6 +100,7 @@ impl Issuer {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Add(added) => add(*added).await,
+            Self::Check(check) => check.run().await,
             Self::List(whose) => {
                 print(&whose.ask(Method::GET, "", None).await?);
                 Ok(())

@@ -70,6 +70,7 @@ pub use key::{AccessToken, Grant, IdToken, SigningKey};
 pub use key_error::KeyError;
 pub use key_place::KeyTemplate;
 pub use key_set::KeySet;
+pub use public_key::judged_keys;
 pub use refusal::{Refusal, bearer};
 pub use seal::{SealError, Sealer};
 pub use slot::{KeySource, NoKeys};

@@ -16,6 +16,9 @@ const KID_LIMIT: usize = 256;
 /// Bytes of an RSA modulus: 2048 to 4096 bits. Larger ones only cost whoever verifies.
 const MODULUS: std::ops::RangeInclusive<usize> = 256..=512;
 
+/// Most keys of a set that are judged.
+const JUDGED_MAX: usize = 100;
+
 /// A key that signatures are checked with, parsed once.
 pub(crate) struct PublicKey {
     pub(crate) algorithm: Algorithm,
@@ -68,6 +71,14 @@ impl PublicKey {
     pub(crate) fn signed(&self, message: &[u8], signature: &[u8]) -> bool {
         self.key.verify_sig(message, signature).is_ok()
     }
+}
+
+/// The keys of a JWK set (RFC 7517 §5): of each its name, or why no signature is checked with it. A hundred at most are looked at.
+#[must_use]
+pub fn judged_keys(set: &Value) -> Vec<Result<String, KeyError>> {
+    let keys = set.get("keys").and_then(Value::as_array);
+    let judged = keys.into_iter().flatten().take(JUDGED_MAX).map(PublicKey::read);
+    judged.map(|key| key.map(|(name, _)| name)).collect()
 }
 
 /// What a JWK without a name is known by (RFC 7638).

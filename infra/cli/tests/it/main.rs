@@ -9,6 +9,7 @@ mod binary;
 mod commands;
 mod deliveries;
 mod http;
+mod issuer;
 mod mcp;
 mod pipes;
 mod sam_env;

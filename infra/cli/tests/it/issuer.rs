@@ -34,11 +34,11 @@ fn metadata(base: &str, name: &str) -> Value {
         "lean" => json!({ "scopes_supported": null, "end_session_endpoint": null }),
         _ => json!({}),
     };
-    let changes = change.as_object().unwrap().clone();
-    for (field, value) in changes {
+    let said_of = said.as_object_mut().unwrap();
+    for (field, value) in change.as_object().unwrap().clone() {
         match value {
-            Value::Null => _ = said.as_object_mut().unwrap().remove(&field),
-            value => said[field] = value,
+            Value::Null => _ = said_of.remove(&field),
+            value => _ = said_of.insert(field, value),
         }
     }
     said

@@ -32,18 +32,24 @@ const ASKED: f32 = 0.1;
 /// What speaks against news of what is over already, and of what is in no task of the chat.
 const OVER: f32 = 0.4;
 const NOTHING_HERE: f32 = 0.55;
-/// From here on what is said may be about a task of another chat, where so much more at most speaks for a request.
+/// What speaks for a request by how well it fits, and for a word about a task by how like it is: for each deviation, and at most.
+const FIT_SPEAKS: f32 = 0.15;
+const FIT_SPEAKS_FROM: f32 = 1.5;
+const FIT_SPEAKS_MOST: f32 = 0.4;
+/// How much more must speak for a word about a task than for a request for no fit to count any more.
+const ABOUT: f32 = 0.5;
+/// From here on what is said may be about a task of another chat.
 const ELSEWHERE: f32 = -0.3;
-const ELSEWHERE_BY: f32 = 0.4;
 /// From here on what is said is instead of what was said before.
 const CORRECTS: f32 = 0.2;
-/// What must speak for a clause being a request beside a deed, and in how many letters.
+/// How well a clause must fit an agent to be a request beside a deed, what must speak for that by itself, and in how many letters.
+const NEAR: f32 = 1.9;
 const ASKS: f32 = -0.3;
 const LETTERS_MIN: usize = 6;
 /// From here on a clause is for an agent, whatever else it sounds like.
 const FITS: f32 = 3.0;
 /// How well a text must be like what a task was asked for to mean that one, and how much worse another may be to be meant as well.
-const LIKE: f32 = 2.7;
+const LIKE: f32 = 2.2;
 const LIKE_TOO: f32 = 0.7;
 /// Most letters of what names nothing: "drop that, please".
 const BARE_MAX: usize = 16;
@@ -254,7 +260,16 @@ impl Scene {
             } else {
                 prior
             };
-            let speaks = reading.of(act) + prior;
+            let fits = match act {
+                // What is like what was asked for here is about that. "Report on wasps" is no news of a report on bees.
+                Act::Cancel | Act::Retry if reading.of(act) > reading.of(Act::Request) => {
+                    (FIT_SPEAKS * (clause.best_like() - LIKE)).clamp(0.0, FIT_SPEAKS_MOST)
+                }
+                Act::Request if self.worked && clause.is_about() => 0.0,
+                Act::Request => (FIT_SPEAKS * (clause.best() - FIT_SPEAKS_FROM)).clamp(0.0, FIT_SPEAKS_MOST),
+                _ => 0.0,
+            };
+            let speaks = reading.of(act) + prior + fits;
             match best.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, known)) => *known = known.max(speaks),
                 None => best.push((kind, speaks)),
@@ -333,7 +348,7 @@ impl Heard {
         let reading = &self.whole.reading;
         let about = [Act::Cancel, Act::Status, Act::Retry].map(|act| reading.of(act));
         let about = about.into_iter().fold(f32::NEG_INFINITY, f32::max);
-        about >= ELSEWHERE && about >= reading.of(Act::Request) - ELSEWHERE_BY
+        about >= ELSEWHERE && about >= reading.of(Act::Request) - FIT_SPEAKS_MOST
     }
 
     /// Whether more speaks for its asking for news of something than for any request, whatever is here.
@@ -390,7 +405,7 @@ impl Clause {
     /// Whether it asks something of an agent by itself. Of a word or two too little is known.
     fn asks_agent(&self) -> bool {
         let asks = self.reading.of(Act::Request).max(self.reading.of(Act::FollowUp));
-        self.letters() >= LETTERS_MIN && (asks >= ASKS || self.best() >= FITS)
+        self.letters() >= LETTERS_MIN && (asks >= ASKS && self.best() >= NEAR || self.best() >= FITS)
     }
 
     /// Whether so much is said that it names something, and no task here is like it.
@@ -405,6 +420,12 @@ impl Clause {
     fn best(&self) -> f32 {
         let ranked = self.reading.ranked();
         ranked.first().map_or(f32::NEG_INFINITY, |(_, fit)| *fit)
+    }
+
+    /// Whether it sounds so much more like a word about a task than like a request that no likeness to an agent counts.
+    fn is_about(&self) -> bool {
+        let about = [Act::Cancel, Act::Status, Act::Retry].map(|act| self.reading.of(act));
+        about.into_iter().fold(f32::NEG_INFINITY, f32::max) - self.reading.of(Act::Request) >= ABOUT
     }
 
     fn best_like(&self) -> f32 {
@@ -661,7 +682,7 @@ mod tests {
 
     #[test]
     fn tasks_that_are_about_as_alike_are_all_meant() {
-        let like = [(1, 3.4), (2, 3.0), (3, 1.0)];
+        let like = [(1, 3.0), (2, 2.6), (3, 1.0)];
         let meant = clause("the report", &[(Act::Cancel, 1.0)], 0.0, &like).meant();
         assert_eq!(meant, [id(1), id(2)]);
         assert_eq!(clause("that", &[], 0.0, &[(1, 0.4)]).meant(), []);

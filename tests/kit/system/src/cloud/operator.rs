@@ -73,6 +73,10 @@ impl Asked {
         let value = at.and_then(|at| self.args.get(at + 1));
         value.unwrap_or_else(|| panic!("no {flag} in {self:?}"))
     }
+
+    fn has(&self, flag: &str) -> bool {
+        self.args.iter().any(|arg| arg == flag)
+    }
 }
 
 /// What lies in the account beside the stacks.
@@ -127,7 +131,7 @@ impl Cloud {
     /// Where a command is none that this cloud knows.
     pub async fn shell(&mut self, folder: &Path, script: &str) -> (Output, Vec<Asked>) {
         let bin = tempfile::tempdir().expect("a folder");
-        for name in ["aws", "sam", "pip", "cargo", "cargo-lambda"] {
+        for name in ["aws", "sam", "pip", "cargo", "cargo-lambda", "sleep"] {
             let file = bin.path().join(name);
             std::fs::write(&file, STAND_IN).expect("a file");
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -196,6 +200,13 @@ impl Cloud {
     async fn obey(&mut self, asked: &Asked) -> Said {
         let words: Vec<&str> = asked.args.iter().map(String::as_str).collect();
         match (asked.name.as_str(), words.as_slice()) {
+            // What a script waits for happens meanwhile: a minute's sweep.
+            ("sleep", _) => {
+                if self.stacks.contains_key("platform") {
+                    self.sweep().await;
+                }
+                Ok(String::new())
+            }
             ("aws", ["sts", "get-caller-identity", ..]) => Ok(format!("{}\n", crate::template::ACCOUNT)),
             ("aws", ["lambda", "get-account-settings", ..]) => Ok("1000\n".to_owned()),
             ("aws", ["cloudformation", "list-imports", ..]) => self.imports(asked),
@@ -371,9 +382,17 @@ impl Cloud {
             "query" => {
                 let values: Value =
                     serde_json::from_str(asked.after("--expression-attribute-values")).expect("JSON");
-                let body = json!({ "TableName": table, "ExpressionAttributeValues": values,
+                let mut body = json!({ "TableName": table, "ExpressionAttributeValues": values,
                     "KeyConditionExpression": asked.after("--key-condition-expression"),
                     "ProjectionExpression": asked.after("--projection-expression") });
+                for (flag, field) in [
+                    ("--index-name", "IndexName"),
+                    ("--filter-expression", "FilterExpression"),
+                ] {
+                    if asked.has(flag) {
+                        body[field] = asked.after(flag).into();
+                    }
+                }
                 let read = crate::dynamodb::call(&self.gate.database, "Query", &body).await;
                 return Ok(format!("{read}\n"));
             }
@@ -384,14 +403,17 @@ impl Cloud {
             "update-item" => {
                 let json = |flag: &str| -> Value { serde_json::from_str(asked.after(flag)).expect("JSON") };
                 let mut body = json!({ "TableName": table, "Key": json("--key"),
-                    "UpdateExpression": asked.after("--update-expression"),
-                    "ExpressionAttributeNames": json("--expression-attribute-names") });
-                let has = |flag: &str| asked.args.iter().any(|arg| arg == flag);
-                if has("--condition-expression") {
+                    "UpdateExpression": asked.after("--update-expression") });
+                if asked.has("--condition-expression") {
                     body["ConditionExpression"] = asked.after("--condition-expression").into();
                 }
-                if has("--expression-attribute-values") {
-                    body["ExpressionAttributeValues"] = json("--expression-attribute-values");
+                for (flag, field) in [
+                    ("--expression-attribute-names", "ExpressionAttributeNames"),
+                    ("--expression-attribute-values", "ExpressionAttributeValues"),
+                ] {
+                    if asked.has(flag) {
+                        body[field] = json(flag);
+                    }
                 }
                 ("UpdateItem", body)
             }

@@ -34,7 +34,7 @@ const OVER: f32 = 0.4;
 const NOTHING_HERE: f32 = 0.55;
 /// What speaks for a request by how well it fits, and for a word about a task by how like it is: for each deviation, and at most.
 const FIT_SPEAKS: f32 = 0.15;
-const FIT_SPEAKS_FROM: f32 = 1.5;
+const FIT_SPEAKS_FROM: f32 = 2.0;
 const FIT_SPEAKS_MOST: f32 = 0.4;
 /// How much more must speak for a word about a task than for a request for no fit to count any more.
 const ABOUT: f32 = 0.5;

@@ -25,8 +25,9 @@ const JOINED: [&str; 10] = [
 ];
 /// How many pairs, and how many triples.
 const JOINS: usize = 100;
-/// How many agents of others come beside our own.
-const OTHERS: [usize; 3] = [1, 5, 20];
+/// How many agents of others come beside our own, how many prompts that were right may be wrong then, and how many asked about: as many as
+/// are known.
+const OTHERS: [(usize, usize, usize); 3] = [(1, 0, 2), (5, 0, 4), (20, 4, 5)];
 
 /// A figure: its name, how many, of how many, and the least of a hundred.
 pub(super) struct Figure(
@@ -156,8 +157,9 @@ pub(super) async fn play(model: &dyn Model, engine: &Engine, agents: &Agents) ->
     figures
 }
 
-/// How many prompts that were right with our own agents alone are wrong, and how many are asked about, with so many others beside.
-pub(super) async fn beside_others(model: &dyn Model) -> Vec<(usize, usize, usize, usize)> {
+/// Says how many prompts that were right with our own agents alone are wrong, and how many are asked about, with others beside; whether
+/// they are no more than is known.
+pub(super) async fn beside_others(model: &dyn Model) -> bool {
     let own = evals::agents(&["own_cards"]);
     let all = evals::agents(&["own_cards", "foreign_cards"]);
     let others: Vec<AgentBrief> = all.iter().skip(own.len()).cloned().collect();
@@ -171,8 +173,8 @@ pub(super) async fn beside_others(model: &dyn Model) -> Vec<(usize, usize, usize
             right.push((row, wanted));
         }
     }
-    let mut figures = Vec::new();
-    for many in OTHERS {
+    let mut is_good = true;
+    for (many, most_wrong, most_asked) in OTHERS {
         let with: Vec<AgentBrief> = own
             .iter()
             .cloned()
@@ -185,7 +187,11 @@ pub(super) async fn beside_others(model: &dyn Model) -> Vec<(usize, usize, usize
             asked += usize::from(!choice.is_empty());
             wrong += usize::from(choice.is_empty() && sent != *wanted);
         }
-        figures.push((many, wrong, asked, right.len()));
+        let all = right.len();
+        println!(
+            "with {many:2} agents of others beside ours: of {all} right {wrong} wrong, {asked} asked about"
+        );
+        is_good &= wrong <= most_wrong && asked <= most_asked;
     }
-    figures
+    is_good
 }

@@ -200,8 +200,9 @@ impl Cloud {
     async fn obey(&mut self, asked: &Asked) -> Said {
         let words: Vec<&str> = asked.args.iter().map(String::as_str).collect();
         match (asked.name.as_str(), words.as_slice()) {
-            // What a script waits for happens meanwhile: a minute's sweep.
+            // What a script waits for happens meanwhile: a sweep, and processes forget how a tenant stood (10 s).
             ("sleep", _) => {
+                tokio::time::sleep(std::time::Duration::from_millis(2_500)).await;
                 if self.stacks.contains_key("platform") {
                     self.sweep().await;
                 }

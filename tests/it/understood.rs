@@ -1,7 +1,8 @@
 //! What people say, understood by the model of sentences: the whole system with the engine in it. `tests/run tools` fetches
 //! the model before; whoever runs these tests alone waits for it once.
 
-use serde_json::json;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
 use system_testing::{Local, User};
 
 /// What a prompt's task shows: its state, and what it says to its user.
@@ -90,4 +91,78 @@ async fn what_is_said_instead_calls_off_what_was_asked_before_and_one_more_quest
         "{}",
         other.said()
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_part_of_what_is_said_has_a_fate_that_is_shown() {
+    let local = Local::start().await;
+    let user = local.user("acme");
+    let fates = |task: &Value| -> Vec<(String, String)> {
+        let clauses = task["clauses"].as_array().expect("several parts");
+        let text = |clause: &Value, name: &str| clause[name].as_str().expect("text").to_owned();
+        clauses
+            .iter()
+            .map(|clause| (text(clause, "fate"), text(clause, "said")))
+            .collect()
+    };
+    let said = "Weather in Bergen tomorrow and a flat in Oslo for two in December and sing me a song";
+    let task = user.ask(said).await.task_id();
+    let task = user.until(&task, &["input-required"]).await;
+    let shown = fates(&task);
+    let kinds: Vec<&str> = shown.iter().map(|(fate, _)| fate.as_str()).collect();
+    assert_eq!(kinds, ["sent", "sent", "refused"], "{shown:?}");
+    let together: Vec<&str> = shown.iter().map(|(_, said)| said.as_str()).collect();
+    assert_eq!(together.join(" "), said, "no word is lost");
+    assert_eq!(
+        task["clauses"][0]["agents"][0],
+        json!({"agentType": "weather", "agentName": "Weather", "state": "completed"})
+    );
+    assert_eq!(task["clauses"][1]["agents"][0]["state"], "input-required");
+
+    let report = user
+        .chat("c", "m1", "Write a report about whales")
+        .await
+        .task_id();
+    user.until(&report, &["working"]).await;
+    let both = user
+        .chat("c", "m2", "cancel the report, and will it rain in Oslo tomorrow?")
+        .await;
+    let task = user.until(&both.task_id(), &["completed"]).await;
+    let shown = fates(&task);
+    let kinds: Vec<&str> = shown.iter().map(|(fate, _)| fate.as_str()).collect();
+    assert_eq!(kinds, ["done", "sent"], "{shown:?}");
+    // One part needs no list of its parts.
+    let alone = user.ask("Will it rain in Oslo tomorrow?").await.task_id();
+    assert_eq!(user.until(&alone, &["completed"]).await["clauses"], Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_asks_for_is_shown_as_a_form_and_sent_as_data() {
+    let local = Local::start().await;
+    let user = local.user("acme");
+    let asked = user.chat("c", "m1", "Write a report for me").await.task_id();
+    let task = user.until(&asked, &["input-required"]).await;
+    assert_eq!(task["form"]["required"], json!(["topic"]), "{task:#}");
+    let filled = |id: &str, data: Value, task: Option<&str>| {
+        let parts = json!([{"type": "text", "text": "Topic: whales"}, {"type": "data-form", "data": data}]);
+        json!({"id": "c", "taskId": task, "message": {"id": id, "role": "user", "parts": parts}})
+    };
+    // What is no object, what is too large, and what answers nothing is refused and changes nothing.
+    for wrong in [
+        filled("m2", json!("whales"), Some(&asked)),
+        filled("m2", json!({"topic": "x".repeat(5_000)}), Some(&asked)),
+        filled("m2", json!({"topic": "whales"}), None),
+    ] {
+        let refused = user.call(Method::POST, "/api/chat", Some(wrong)).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{refused:?}");
+    }
+    let body = filled("m2", json!({"topic": "whales"}), Some(&asked));
+    let answer = user.call(Method::POST, "/api/chat", Some(body)).await;
+    assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
+    let task = user.until(&asked, &["working", "completed"]).await;
+    assert_eq!(task["form"], Value::Null);
+    assert!(task["statusMessage"].to_string().contains("whales"), "{task:#}");
+    // The chat keeps the words of it.
+    let messages = user.get("/api/chats/c/messages").await.json();
+    assert!(messages.to_string().contains("Topic: whales"), "{messages}");
 }

@@ -277,10 +277,9 @@ fn without_bulk(kind: EventKind, now: Timestamp) -> EventKind {
     if !job.artifacts.is_empty() {
         let remote_task_id: Option<RemoteTaskId> = job.remote_task_id().cloned();
         let remote = RemoteUpdate {
-            state: TaskState::Failed,
             text: Some("its result is too large to keep.".to_owned()),
             at: Some(now),
-            consent: None,
+            ..RemoteUpdate::of(TaskState::Failed)
         };
         job.artifacts.clear();
         job.state = JobState::Settled {
@@ -301,10 +300,8 @@ mod tests {
         let says = |state: TaskState, at: Option<Timestamp>| Notification {
             remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
             update: Some(RemoteUpdate {
-                state,
-                text: None,
                 at,
-                consent: None,
+                ..RemoteUpdate::of(state)
             }),
             artifacts: Vec::new(),
             snapshot: false,

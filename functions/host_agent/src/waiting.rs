@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use agent::{ExecuteError, Outcome, Run};
-use domain::{EventKind, TaskState};
+use domain::{EventKind, Part, TaskState};
+use nlu::InputSchema;
 use url::Url;
 
 use crate::deps::Deps;
@@ -63,6 +64,11 @@ pub(crate) async fn wait(deps: &Deps, run: &mut Run) -> Result<Outcome, ExecuteE
             }
             return Ok(Outcome::AuthRequired { message, until });
         }
+        // What the agent asks for as data, pages and clients may show as a form.
+        let form = transcript::asking(task).and_then(|job| InputSchema::of(job.remote()?.form.as_ref()?));
+        message
+            .parts
+            .extend(form.map(|form| Part::form(form.as_json().clone())));
         run.record(vec![EventKind::status(state, Some(message))]).await?;
         return Ok(Outcome::Parked {
             until: deps.patience.wake_at(run.task(), now),

@@ -183,10 +183,8 @@ mod tests {
         Notification {
             remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
             update: Some(RemoteUpdate {
-                state,
                 text: Some(text.to_owned()),
-                at: None,
-                consent: None,
+                ..RemoteUpdate::of(state)
             }),
             artifacts: Vec::new(),
             snapshot: false,

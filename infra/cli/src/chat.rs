@@ -1,5 +1,6 @@
 //! `switchyard chat`: a terminal client of the chat route, with the same session and history as a page would have.
 
+mod form;
 mod session;
 mod show;
 mod whereabouts;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
+use self::form::Filled;
 use self::session::Sessions;
 use self::show::Show;
 use super::place::{self, RunningSystem};
@@ -59,6 +61,9 @@ pub(super) struct Chat {
     /// Start the plan that waits for approval in this chat
     #[arg(long, conflicts_with_all = ["new", "prompt"])]
     start: bool,
+    /// Fill in a field of what a task of this chat asks for, such as adults=2; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with_all = ["new", "prompt", "start"])]
+    fill: Vec<Filled>,
     /// Print the answer alone, without the task and its progress; links to open go to the standard error
     #[arg(long, short)]
     quiet: bool,
@@ -102,6 +107,7 @@ impl Chat {
         let talk = async {
             match self.prompt.as_slice() {
                 [] if self.start => talk.start().await,
+                [] if !self.fill.is_empty() => talk.fill(&self.fill).await,
                 [] => talk.converse(&self.tenant).await,
                 words => talk.say(&words.join(" ")).await,
             }
@@ -161,7 +167,18 @@ impl Talk<'_> {
                 Some("") => continue,
                 Some(prompt) => prompt,
             };
-            match self.say(prompt).await {
+            let said = match prompt.strip_prefix("/fill ") {
+                Some(filled) => match filled
+                    .split(';')
+                    .map(str::parse)
+                    .collect::<Result<Vec<Filled>, _>>()
+                {
+                    Ok(filled) => self.fill(&filled).await,
+                    Err(wrong) => Err(Failure::other(wrong)),
+                },
+                None => self.say(prompt).await,
+            };
+            match said {
                 Err(Failure::Client(fault @ ClientError::NotRunning(_))) => return Err(fault.into()),
                 Err(failure) => outln!("({failure})"),
                 Ok(()) => {}
@@ -172,18 +189,30 @@ impl Talk<'_> {
     /// Says one thing and shows what becomes of it.
     async fn say(&mut self, prompt: &str) -> Result<(), Failure> {
         self.waits.set(true);
-        let said = self.told(prompt).await;
+        let said = self.told(json!([{"type": "text", "text": prompt}]), None).await;
         self.waits.set(false);
         said
     }
 
-    async fn told(&mut self, prompt: &str) -> Result<(), Failure> {
+    /// Answers the newest question of this chat that asks for data.
+    async fn fill(&mut self, filled: &[Filled]) -> Result<(), Failure> {
+        let messages = self.messages().await?;
+        let (task, form) = show::waiting_form(&messages)
+            .ok_or_else(|| Failure::other("nothing in this chat asks for data that can be filled in"))?;
+        let (data, said) = form::data(form, filled)?;
+        let parts = json!([{"type": "text", "text": said}, {"type": "data-form", "data": data}]);
+        self.waits.set(true);
+        self.told(parts, Some(task)).await
+    }
+
+    /// Says these parts, to a task where one is named, and shows what becomes of them.
+    async fn told(&mut self, parts: Value, task: Option<&str>) -> Result<(), Failure> {
         let deadline = Instant::now() + self.wait;
         let id = SystemEntropy.uuid().to_string();
-        let message = json!({"id": id, "role": "user", "parts": [{"type": "text", "text": prompt}]});
+        let message = json!({"id": id, "role": "user", "parts": parts});
         let mut show = Show::of(self.quiet);
         while !show.answered && show.task.is_none() {
-            let mut chunks = self.begin(&message, deadline).await?.events();
+            let mut chunks = self.begin((&message, task), deadline).await?.events();
             while let Ok(Some(chunk)) = timeout_at(deadline, chunks.next()).await {
                 show.chunk(&chunk);
             }
@@ -235,13 +264,20 @@ impl Talk<'_> {
     }
 
     /// Sends the message. It carries its own id, so sending it again after an answer broke off says nothing twice.
-    async fn begin(&mut self, message: &Value, deadline: Instant) -> Result<Begun, Failure> {
+    async fn begin(
+        &mut self,
+        (message, task): (&Value, Option<&str>),
+        deadline: Instant,
+    ) -> Result<Begun, Failure> {
         let mut broke_off = false;
         loop {
-            let body = json!({
+            let mut body = json!({
                 "id": self.chat, "message": message, "trigger": "submit-message",
                 "locale": self.user.locale, "timeZone": self.user.time_zone,
             });
+            if let (Some(task), Some(body)) = (task, body.as_object_mut()) {
+                body.insert("taskId".to_owned(), json!(task));
+            }
             let cookie = self.sessions.of(&self.base).cookie.clone();
             let call = Call::with_body(Method::POST, below(&self.base, "/api/chat"), &body);
             let fault = match self

@@ -243,10 +243,8 @@ impl SendResponse {
                 Notification {
                     remote_task_id: None,
                     update: Some(RemoteUpdate {
-                        state: TaskState::Completed,
                         text: Some(text).filter(|text| !text.is_empty()),
-                        at: None,
-                        consent: None,
+                        ..RemoteUpdate::of(TaskState::Completed)
                     }),
                     artifacts: vec![(artifact, false)],
                     snapshot: true,

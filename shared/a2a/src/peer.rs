@@ -5,7 +5,7 @@
 //! What users and hosts ask *us* is read elsewhere, to the letter.
 
 use domain::{
-    Artifact, ContextId, Generation, Message, MessageId, Metadata, Notification, Part, PartContent,
+    Artifact, ContextId, FORM_MAX, Generation, Message, MessageId, Metadata, Notification, Part, PartContent,
     RemoteTaskId, RemoteUpdate, Role, TaskId, TaskState, Terms, Timestamp, UNREAD,
 };
 use serde_json::{Map, Value};
@@ -166,12 +166,7 @@ fn task_of(told: &Fields, claimed: Generation) -> Result<RemoteTask, Fault> {
         id,
         context_id: text(told, "contextId").and_then(|id| ContextId::parse(&id).ok()),
         // The agent has the task, whatever it says of it: it is asked once more.
-        status: status(told, claimed).unwrap_or(RemoteUpdate {
-            state: TaskState::Unknown,
-            text: None,
-            at: None,
-            consent: None,
-        }),
+        status: status(told, claimed).unwrap_or(RemoteUpdate::of(TaskState::Unknown)),
         artifacts: artifacts(told, generation(told, claimed)),
         responder: None,
     })
@@ -184,11 +179,12 @@ fn status(told: &Fields, claimed: Generation) -> Option<RemoteUpdate> {
     let told_of = |name: &str| status.and_then(|status| member(status, name));
     let said = told_of("message");
     let fields = said.and_then(Value::as_object);
-    let words = match (said, fields) {
+    let read = fields.and_then(|fields| message(fields, claimed).ok());
+    let words = match (said, &read) {
         (Some(Value::String(words)), _) => Some(words.clone()),
-        (_, Some(fields)) => message(fields, claimed).ok().map(|message| message.text()),
-        _ => None,
+        (_, read) => read.as_ref().map(Message::text),
     };
+    let form = read.as_ref().and_then(Message::form);
     let metadata = fields.map(|fields| free(fields, "metadata")).unwrap_or_default();
     Some(RemoteUpdate {
         state,
@@ -197,6 +193,9 @@ fn status(told: &Fields, claimed: Generation) -> Option<RemoteUpdate> {
             .and_then(Value::as_str)
             .and_then(Timestamp::parse),
         consent: named_consent(&metadata),
+        form: form
+            .filter(|schema| state == TaskState::InputRequired && schema.to_string().len() <= FORM_MAX)
+            .cloned(),
     })
 }
 

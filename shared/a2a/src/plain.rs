@@ -29,10 +29,8 @@ pub(crate) fn read(told: &Value) -> Result<Notification, Fault> {
     Ok(Notification {
         remote_task_id: Some(RemoteTaskId::parse(text("taskId").unwrap_or_default())?),
         update: Some(RemoteUpdate {
-            state,
             text: said.map(str::to_owned).filter(|said| !said.trim().is_empty()),
-            at: None,
-            consent: None,
+            ..RemoteUpdate::of(state)
         }),
         artifacts: artifacts.into_iter().collect(),
         snapshot: true,

@@ -52,8 +52,7 @@ pub const TASKS_SCOPE: &str = "tasks";
 /// The scope of those who look after a tenant's deliveries of push notifications.
 pub const DELIVERIES_SCOPE: &str = auth::scope::DELIVERIES;
 
-/// The media type of the data part of a question that says what its answer may fill in.
-pub const SCHEMA_MEDIA_TYPE: &str = "application/schema+json";
+pub use domain::SCHEMA_MEDIA_TYPE;
 
 /// One agent: its card, its executor, and what both work with.
 pub struct Agent {

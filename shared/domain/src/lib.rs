@@ -30,6 +30,7 @@
 mod brand;
 mod brought;
 mod caller;
+mod clause;
 mod clean;
 mod entropy;
 pub mod foreign_json;
@@ -57,6 +58,7 @@ mod user_context;
 
 pub use brand::{Brand, Colour, DARK_SURFACES, LIGHT_SURFACES, LOGO, Scheme};
 pub use caller::{Caller, Scope, Scopes};
+pub use clause::{Clause, Fate};
 pub use clean::{clean, clean_lines};
 pub use entropy::{Entropy, SystemEntropy};
 pub use grant::GrantKey;
@@ -66,13 +68,13 @@ pub use ids::{
     RemoteTaskId, TaskId,
 };
 pub use job::{
-    Answered, AwaitedConsent, Endpoint, Generation, Job, JobChange, JobState, KEYS_OWED, NewJob, Noted,
-    Notification, Protection, RemoteUpdate, Responder, SealedToken, Transport,
+    Answered, AwaitedConsent, Endpoint, FORM_MAX, Generation, Job, JobChange, JobState, KEYS_OWED, NewJob,
+    Noted, Notification, Protection, RemoteUpdate, Responder, SealedToken, Transport,
 };
 pub use job_log::JobLog;
 pub use message::{
-    ASKED_AGENT, ASKED_FROM, Artifact, Message, Metadata, Part, PartContent, READ_MAX, Role, TOLD_BESIDE,
-    Terms, UNREAD, to_read,
+    ASKED_AGENT, ASKED_FROM, Artifact, Message, Metadata, Part, PartContent, READ_MAX, Role,
+    SCHEMA_MEDIA_TYPE, TOLD_BESIDE, Terms, UNREAD, to_read,
 };
 pub use plan::{
     Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,

@@ -18,6 +18,9 @@ pub const ASKED_FROM: &str = "switchyard/from";
 /// The key in a result's metadata for how many of its parts its agent wrote in a way that nobody here can read.
 pub const UNREAD: &str = "switchyard/unread";
 
+/// The media type of the data part of a question that says what its answer may fill in: a JSON Schema.
+pub const SCHEMA_MEDIA_TYPE: &str = "application/schema+json";
+
 /// Most characters of a text that are read for what they mean: whoever wrote it chose how long it is, and who reads it holds up others.
 pub const READ_MAX: usize = 2_000;
 
@@ -92,6 +95,16 @@ impl Terms {
 }
 
 impl Message {
+    /// The schema of what a question asks for as data, where it has one.
+    #[must_use]
+    pub fn form(&self) -> Option<&Value> {
+        let is_form = |part: &&Part| part.media_type.as_deref() == Some(SCHEMA_MEDIA_TYPE);
+        match &self.parts.iter().find(is_form)?.content {
+            PartContent::Data(schema) => Some(schema),
+            _ => None,
+        }
+    }
+
     /// A message of the given role with nothing but parts.
     #[must_use]
     pub fn new(message_id: MessageId, role: Role, parts: Vec<Part>) -> Self {
@@ -191,6 +204,15 @@ impl Part {
         Self {
             media_type: Some("application/json".into()),
             ..Self::new(PartContent::Data(value))
+        }
+    }
+
+    /// The schema of what a question asks for as data.
+    #[must_use]
+    pub fn form(schema: Value) -> Self {
+        Self {
+            media_type: Some(SCHEMA_MEDIA_TYPE.into()),
+            ..Self::new(PartContent::Data(schema))
         }
     }
 }

@@ -37,12 +37,7 @@ fn ended(number: u32, state: TaskState) -> Job {
     Job {
         state: JobState::Settled {
             remote_task_id: None,
-            remote: RemoteUpdate {
-                state,
-                text: None,
-                at: None,
-                consent: None,
-            },
+            remote: RemoteUpdate::of(state),
         },
         ..prepared(number)
     }

@@ -101,10 +101,8 @@ mod tests {
         Notification {
             remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
             update: Some(RemoteUpdate {
-                state,
                 text: Some("Here are the minutes.".to_owned()),
-                at: None,
-                consent: None,
+                ..RemoteUpdate::of(state)
             }),
             artifacts,
             snapshot,

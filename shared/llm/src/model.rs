@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate};
-use domain::{AgentType, TaskId, Timestamp, TokenUsage};
+use domain::{AgentType, Clause, TaskId, Timestamp, TokenUsage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -103,6 +103,8 @@ pub struct Answer {
     pub step: Step,
     /// What it said beside its calls; empty where that is the step.
     pub beside: String,
+    /// What it makes of each part of what was said, all of it; empty where it is one part, or nobody knows.
+    pub clauses: Vec<Clause>,
     /// Which model it was, such as `bedrock:MODEL_ID`.
     pub model: String,
     /// Its text was cut off, because it grew too long.
@@ -127,6 +129,7 @@ impl From<Step> for Answer {
         Self {
             step,
             beside: String::new(),
+            clauses: Vec::new(),
             model: RULES.to_owned(),
             is_cut: false,
             usage: TokenUsage::default(),

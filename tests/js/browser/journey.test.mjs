@@ -327,3 +327,21 @@ test('where a drawing cannot be loaded, the days are there all the same', async 
   assert.equal(await page.getByText('could not be drawn').count(), 0);
   check();
 });
+
+test('what an agent asks for is filled in, and each part of what was said is told of', async (t) => {
+  const { page, card, answer, badge, check } = await visit(t);
+  await ask(page, 'Write a report for me');
+  const form = card.getByRole('form', { name: 'Fill in' });
+  await form.getByLabel('Topic').fill('whales');
+  await form.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('Topic: whales').waitFor();
+  await form.waitFor({ state: 'detached' });
+
+  await page.getByRole('link', { name: 'New chat' }).click();
+  await ask(page, 'Weather in Bergen tomorrow and a flat in Oslo for two in December');
+  const parts = page.getByRole('list', { name: 'What became of each part' }).last();
+  await parts.getByRole('listitem').filter({ hasText: 'Weather in Bergen tomorrow' }).getByText('Completed').waitFor();
+  await parts.getByRole('listitem').filter({ hasText: 'a flat in Oslo' }).getByText('Accommodation').waitFor();
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/parts.png` });
+  check();
+});

@@ -2,7 +2,7 @@
 //! wrong. Of the history a page repeats only the newest user message counts; the rest is already stored.
 
 use auth::consent_code;
-use domain::{AgentType, ChatId, MessageId, Part, PartContent, TaskId, UserContext, foreign_json};
+use domain::{AgentType, ChatId, FORM_MAX, MessageId, Part, PartContent, TaskId, UserContext, foreign_json};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -14,6 +14,10 @@ use crate::files::sent::{self as files, Files};
 const MESSAGE_MAX: usize = 128 * 1024;
 /// Most parts of one message.
 const PARTS_MAX: usize = 50;
+/// The type of the part that is a filled-in form: the answer to a task's question.
+const FORM: &str = "data-form";
+/// Most fields of one.
+const FIELDS_MAX: usize = 32;
 /// Most characters of a chat's title.
 const TITLE_MAX: usize = 80;
 
@@ -99,6 +103,15 @@ impl ChatRequest {
                 .ok_or_else(|| invalid("messages holds no message"))?,
         };
         let mut message = UserMessage::parse(message)?;
+        let is_form = message
+            .parts
+            .iter()
+            .any(|part| matches!(part.content, PartContent::Data(_)));
+        if is_form && task.is_none() {
+            return Err(invalid(
+                "a data-form part answers a task's question: taskId is missing",
+            ));
+        }
         let edits = body.message_id.as_deref() == Some(message.id.as_str());
         let trigger = match body.trigger.as_deref() {
             None | Some("submit-message") => Trigger::Submit,
@@ -154,6 +167,13 @@ impl UserMessage {
         let mut parts = Vec::new();
         for part in &listed {
             parts.extend(readable(part, &mut attached)?);
+        }
+        // What was filled in is for a program; the words beside it are how the chat shows that.
+        if parts
+            .iter()
+            .any(|part| matches!(part.content, PartContent::Data(_)))
+        {
+            parts.retain(|part| !matches!(part.content, PartContent::Text(_)));
         }
         let says = |part: &Part| !matches!(&part.content, PartContent::Text(text) if text.trim().is_empty());
         if !parts.iter().any(says) {
@@ -232,6 +252,16 @@ fn readable(part: &Value, attached: &mut impl Iterator<Item = Part>) -> Result<O
             Ok(Some(Part::text(text)))
         }
         "file" => Ok(attached.next()),
+        FORM => match part.get("data") {
+            Some(data @ Value::Object(fields))
+                if fields.len() <= FIELDS_MAX && data.to_string().len() <= FORM_MAX =>
+            {
+                Ok(Some(Part::data(data.clone())))
+            }
+            _ => Err(invalid(
+                "a data-form part must have an object of at most 32 fields and 4,096 bytes as its data",
+            )),
+        },
         _ => Ok(None),
     }
 }

@@ -1,8 +1,8 @@
 //! What of a task its owner sees: everything but the addresses and secrets it is worked with.
 
 use domain::{
-    Artifact, Event, EventKind, Job, Message, PartContent, PlanStep, Role, Task, TaskPlan, TaskState,
-    WorkNote,
+    AgentType, Artifact, Clause, Event, EventKind, Fate, Job, Message, PartContent, PlanStep, Role, Task,
+    TaskPlan, TaskState, WorkNote,
 };
 use outbound::below;
 use serde_json::{Map, Value, json};
@@ -46,6 +46,7 @@ pub(crate) fn task(base: &Url, task: &Task, events: Option<&[Event]>) -> Value {
         "authUrlHost": auth_url_host(task),
         "consent": consent(task),
         "choices": choices(task),
+        "form": form(task),
         "result": result(task),
         "outcome": outcome(task),
         "artifacts": artifacts(&task.artifacts, "", &files),
@@ -54,6 +55,7 @@ pub(crate) fn task(base: &Url, task: &Task, events: Option<&[Event]>) -> Value {
         "remoteTaskId": job.and_then(Job::remote_task_id),
         "jobs": task.jobs.iter().map(|job| job_of(task, job, &files)).collect::<Vec<_>>(),
         "plan": plan_of(task),
+        "clauses": clauses(task),
         "prompt": prompt(task),
         "createdAt": task.created_at,
         "updatedAt": task.updated_at,
@@ -97,11 +99,13 @@ pub(crate) fn card(task: &Task) -> Value {
         ("outcome", outcome(task).map(Value::String)),
         ("declined", is_declined(task).then_some(Value::Bool(true))),
         ("plan", plan_of(task)),
+        ("clauses", clauses(task)),
         ("authUrl", auth_url(task).map(Value::String)),
         ("authUrlBy", auth_url_by(task).map(Value::from)),
         ("authUrlHost", auth_url_host(task).map(Value::String)),
         ("consent", consent(task)),
         ("choices", choices(task)),
+        ("form", form(task)),
         // Whoever shows the chat may want to see the words as they come.
         ("writing", turn::may_draft(task).then_some(Value::Bool(true))),
         (
@@ -273,6 +277,33 @@ fn consent(task: &Task) -> Option<Value> {
     ours.then(|| consent_view::asked(task, &link)).flatten()
 }
 
+/// What became of each part of what the user said, where they said several: in the words of its `fate`, and of those that went to
+/// agents how far these are.
+fn clauses(task: &Task) -> Option<Value> {
+    let clauses = Clause::of(task);
+    let job = |to: &AgentType| {
+        let jobs = task.jobs.iter().filter(|job| !task.is_replaced(job));
+        jobs.rev().find(|job| job.agent_type == *to)
+    };
+    let step = |to: &AgentType| {
+        let mut steps = task.plan.iter().flat_map(TaskPlan::wanted);
+        steps.find(|step| step.agent_type == *to)
+    };
+    let agent = |to: &AgentType| {
+        let name = job(to).map(|job| &job.agent_name);
+        let name = name.or_else(|| step(to).map(|step| &step.agent_name));
+        json!({"agentType": to, "agentName": name, "state": job(to).map(job_state)})
+    };
+    let shown = |clause: &Clause| {
+        let mut shown = json!({"said": clause.said, "fate": clause.fate.as_str()});
+        if let (Fate::Sent { to }, Some(fields)) = (&clause.fate, shown.as_object_mut()) {
+            fields.insert("agents".into(), to.iter().map(agent).collect());
+        }
+        shown
+    };
+    (clauses.len() > 1).then(|| clauses.iter().map(shown).collect())
+}
+
 /// What the user can choose from by a button, while the host waits for that: what is on it, and what it says.
 fn choices(task: &Task) -> Option<Value> {
     let message = task.status.message.as_ref();
@@ -283,6 +314,13 @@ fn choices(task: &Task) -> Option<Value> {
     };
     let listed = told.metadata.get("choices")?.as_array()?;
     Some(listed.iter().filter_map(button).collect())
+}
+
+/// The JSON Schema of what the user is asked for as data, while the task waits for that.
+fn form(task: &Task) -> Option<Value> {
+    let message = task.status.message.as_ref();
+    let told = message.filter(|_| task.status.state == TaskState::InputRequired)?;
+    told.form().cloned()
 }
 
 /// What the task was asked for, in short.
@@ -519,12 +557,7 @@ mod tests {
         ] {
             let news = domain::Notification {
                 remote_task_id: Some(domain::RemoteTaskId::parse("r-1").unwrap()),
-                update: Some(domain::RemoteUpdate {
-                    state,
-                    text: None,
-                    at: None,
-                    consent: None,
-                }),
+                update: Some(domain::RemoteUpdate::of(state)),
                 artifacts: Vec::new(),
                 snapshot: false,
                 responder: None,

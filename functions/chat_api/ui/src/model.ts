@@ -37,6 +37,30 @@ export const ConsentInfo = z.looseObject({
 
 export const JobBrief = z.looseObject({ number: z.number(), agentName: text, agentType: text, state: z.string() });
 
+const field = z.looseObject({
+  type: text,
+  format: text,
+  description: text,
+  enum: z.array(z.union([z.string(), z.number(), z.boolean()])).nullish(),
+  oneOf: z.array(z.looseObject({ const: z.string(), description: text })).nullish(),
+  minimum: z.number().nullish(),
+  maximum: z.number().nullish(),
+  minLength: z.number().nullish(),
+  maxLength: z.number().nullish(),
+});
+export const FormField = field.extend({ items: field.nullish() });
+
+/** What an agent asks for as data: a JSON Schema. */
+export const Form = z.looseObject({ properties: z.record(z.string(), FormField), required: z.array(z.string()).nullish() });
+
+/** A part of what was said, and what became of it. */
+export const Clause = z.looseObject({
+  said: z.string(),
+  fate: z.string(),
+  /** Who got it, and how far each is; null before it was begun. */
+  agents: z.array(z.looseObject({ agentType: text, agentName: text, state: text })).nullish(),
+});
+
 /** A task as a card in the chat. */
 export const Card = z.looseObject({
   artifactType: z.literal('task'),
@@ -55,9 +79,11 @@ export const Card = z.looseObject({
   authUrlHost: text,
   consent: ConsentInfo.nullish(),
   choices: z.array(Choice).nullish(),
+  form: Form.nullish().catch(null),
   /** The host's model may be writing the answer now. */
   writing: z.boolean().nullish(),
   plan: Plan.nullish(),
+  clauses: z.array(Clause).nullish(),
   jobs: z.array(JobBrief).nullish(),
 });
 
@@ -107,10 +133,12 @@ export const Task = z.looseObject({
   authUrlHost: text,
   consent: ConsentInfo.nullish(),
   choices: z.array(Choice).nullish(),
+  form: Form.nullish().catch(null),
   outcome: text,
   artifacts: z.array(Artifact),
   jobs: z.array(Job),
   plan: Plan.nullish(),
+  clauses: z.array(Clause).nullish(),
   prompt: text,
   agentName: text,
   agentType: text,
@@ -187,6 +215,9 @@ export type Job = z.infer<typeof Job>;
 export type Artifact = z.infer<typeof Artifact>;
 export type Part = z.infer<typeof Part>;
 export type Plan = z.infer<typeof Plan>;
+export type Form = z.infer<typeof Form>;
+export type FormField = z.infer<typeof FormField>;
+export type Clause = z.infer<typeof Clause>;
 export type Step = z.infer<typeof Step>;
 export type Chat = z.infer<typeof Chat>;
 export type ConsentInfo = z.infer<typeof ConsentInfo>;

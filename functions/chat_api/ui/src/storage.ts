@@ -17,6 +17,8 @@ export interface Entry {
   /** The agent that it is for. */
   model?: string;
   files?: Attached[];
+  /** What was filled in of a form: data for the agent that asked. */
+  form?: Record<string, unknown>;
   at: number;
 }
 

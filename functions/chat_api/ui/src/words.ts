@@ -81,6 +81,13 @@ export const words = {
   cancel: 'Cancel',
   retry: 'Try again',
   reply: 'Answer',
+  form: 'Fill in',
+  choose: 'Choose',
+  yes: 'Yes',
+  no: 'No',
+  parts: 'What became of each part',
+  fate: (fate: string): string =>
+    ({ answered: 'Answered what was asked', done: 'Done', asked: 'You are asked first', refused: 'Nobody here does that' })[fate] ?? fate,
   answers: 'Your answer to',
   answersNot: 'Write something else',
   yourAnswer: 'Write your answer',

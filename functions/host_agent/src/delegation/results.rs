@@ -91,12 +91,7 @@ mod tests {
             artifacts: vec![Artifact::new("a", parts)],
             state: JobState::Settled {
                 remote_task_id: None,
-                remote: RemoteUpdate {
-                    state,
-                    text: None,
-                    at: None,
-                    consent: None,
-                },
+                remote: RemoteUpdate::of(state),
             },
             ..domain::testing::job(now)
         }

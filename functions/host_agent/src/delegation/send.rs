@@ -150,12 +150,7 @@ pub(crate) async fn forward(on: OnTask<'_>, mut job: Job, said: &Message) -> Don
 /// The user's answer is with the agent, or perhaps: it is looked at for what it makes of that, and asks again where it has not got it.
 pub(crate) fn taken(on: OnTask<'_>, mut job: Job, said: &Message) -> Done {
     if let JobState::Linked { remote, .. } = &mut job.state {
-        *remote = RemoteUpdate {
-            state: TaskState::Working,
-            text: None,
-            at: None,
-            consent: None,
-        };
+        *remote = RemoteUpdate::of(TaskState::Working);
     }
     (job.attempts, job.updated_at) = (0, on.now);
     Done {

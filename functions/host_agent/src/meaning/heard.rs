@@ -269,6 +269,11 @@ impl Scene {
                 Act::Request => (FIT_SPEAKS * (clause.best() - FIT_SPEAKS_FROM)).clamp(0.0, FIT_SPEAKS_MOST),
                 _ => 0.0,
             };
+            // News of something that an agent does, and that no task here is about, is news of nothing.
+            let prior = match act {
+                Act::Status if clause.best() >= FITS && clause.best_like() < LIKE => -NOTHING_HERE,
+                _ => prior,
+            };
             let speaks = reading.of(act) + prior + fits;
             match best.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, known)) => *known = known.max(speaks),

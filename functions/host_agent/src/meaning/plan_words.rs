@@ -303,12 +303,7 @@ mod tests {
         let failed = Job {
             state: JobState::Settled {
                 remote_task_id: None,
-                remote: RemoteUpdate {
-                    state: TaskState::Failed,
-                    text: None,
-                    at: None,
-                    consent: None,
-                },
+                remote: RemoteUpdate::of(TaskState::Failed),
             },
             ..domain::testing::job(Timestamp::from_millis(0))
         };

@@ -145,12 +145,7 @@ mod tests {
     /// A job that its agent said this of, at second 0.
     fn told(state: TaskState) -> Job {
         let mut job = prepared();
-        let update = RemoteUpdate {
-            state,
-            text: None,
-            at: None,
-            consent: None,
-        };
+        let update = RemoteUpdate::of(state);
         let news = Notification {
             remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
             update: Some(update),

@@ -1,7 +1,8 @@
 //! What a task notes of how its message was meant, for the executions that follow: in the task's checkpoint.
 
 use agent::ExecuteError;
-use domain::{EventKind, Part, Task, TaskId};
+use domain::{Clause, EventKind, Fate, Part, Task, TaskId};
+use llm::{Answer, Step, Tool};
 use serde::{Deserialize, Serialize};
 
 use crate::meaning::Question;
@@ -17,6 +18,12 @@ pub(crate) struct Note {
     /// What was done about the message already; the answer begins with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lead: Option<String>,
+    /// What part of the message that was done about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) deed: Option<Clause>,
+    /// What became of each part of the message, where that is not the same for all of it; pages read it (`domain::Clause`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) clauses: Vec<Clause>,
     /// One line about what else waits; the answer ends with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reminder: Option<String>,
@@ -48,6 +55,31 @@ impl Note {
     /// The event that notes it.
     pub(crate) fn event(&self) -> Result<EventKind, ExecuteError> {
         agent::Run::checkpoint_event(self)
+    }
+
+    /// Notes what this answer makes of what was asked, where that is not the same for all that was said.
+    pub(crate) fn fates(&mut self, asked: &str, answer: &Answer) {
+        let rest = match (answer.clauses.as_slice(), &answer.step) {
+            ([], Step::Call(calls)) => {
+                let mut to = Vec::new();
+                for call in calls {
+                    match &call.tool {
+                        Tool::SendMessage { agent_type, .. } => to.push(agent_type.clone()),
+                        Tool::PlanTasks { tasks } => {
+                            to.extend(tasks.iter().map(|task| task.agent_type.clone()))
+                        }
+                        _ => {}
+                    }
+                }
+                to.dedup();
+                vec![Clause::new(asked, Fate::Sent { to })]
+            }
+            ([], Step::Choose { .. }) => vec![Clause::new(asked, Fate::Asked)],
+            ([], Step::Say(_)) => vec![Clause::new(asked, Fate::Refused)],
+            (clauses, _) => clauses.to_vec(),
+        };
+        let all: Vec<Clause> = self.deed.iter().cloned().chain(rest).collect();
+        self.clauses = if all.len() > 1 { all } else { Vec::new() };
     }
 
     /// The answer with what stands before and behind it.

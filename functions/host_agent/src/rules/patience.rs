@@ -157,12 +157,7 @@ mod tests {
     /// A job that its agent's bare word settled at second 9.
     fn settled(state: TaskState) -> Job {
         let mut job = domain::testing::job(at(0));
-        let update = RemoteUpdate {
-            state,
-            text: None,
-            at: None,
-            consent: None,
-        };
+        let update = RemoteUpdate::of(state);
         let news = Notification {
             remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
             update: Some(update),

@@ -166,6 +166,10 @@ impl Thinker {
                 }
             };
             keep(run, &prompt, &answer);
+            // What a model says after its calls is about their results.
+            if run.task().jobs.is_empty() && thought.unstored.is_empty() && run.task().turns.is_empty() {
+                thought.note.fates(&thought.asked, &answer);
+            }
             if let Step::Say(text) = &answer.step {
                 // The rules say nothing of their own.
                 let text = match answer.is_by_rule() {
@@ -180,7 +184,8 @@ impl Thinker {
                 if !answer.is_by_rule() {
                     run.record_with_outcome(note(turn(number, &answer, Vec::new())));
                 }
-                if run.task().jobs.is_empty() && thought.note.reminder.is_some() {
+                let is_noted = thought.note.reminder.is_some() || !thought.note.clauses.is_empty();
+                if run.task().jobs.is_empty() && is_noted {
                     // It counts for what is answered next.
                     run.record_with_outcome(thought.note.event()?);
                 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent::{ExecuteError, Outcome, Run, on_heap};
 use consent::{Redeemed, TypedCode};
-use domain::{AgentType, Message, MessageId, Part, Task, TaskId, TaskState, Timestamp};
+use domain::{AgentType, Clause, Fate, Message, MessageId, Part, Task, TaskId, TaskState, Timestamp};
 use llm::{AgentBrief, Agents, Answer, Step, Tool, ToolCall};
 use nlu::Talk;
 use store::PageRequest;
@@ -256,24 +256,33 @@ impl Thinker {
                         ..said
                     };
                     if own_tasks::say_to(deps, task, said, false).await? {
+                        note_both(run, rest, Fate::Done, Fate::Answered)?;
                         return Ok(goes_on_in(run, task, Some(&told)));
                     }
                 }
-                on_heap(|| self.then(run, here, (told, rest, None))).await
+                on_heap(|| self.then(run, here, (told, rest, None), Fate::Done)).await
             }
             Meaning::CancelPart(task, jobs, rest) => {
                 let told = own_tasks::cancel_part(deps, task, &jobs).await?;
-                on_heap(|| self.then(run, here, (told, rest, None))).await
+                on_heap(|| self.then(run, here, (told, rest, None), Fate::Done)).await
             }
             Meaning::CancelAndWhich(here_too, there, rest) => {
                 let told = own_tasks::cancel_all(deps, &here_too).await?;
                 let question = Question::about(Deed::Cancel, &there);
                 let told = format!("{told}\n{}", which(Deed::Cancel, &there, now));
-                on_heap(|| self.then(run, here, (told, rest, Some(question)))).await
+                on_heap(|| self.then(run, here, (told, rest, Some(question)), Fate::Done)).await
             }
             Meaning::Which(to, tasks, rest) => {
                 let question = Question::about(to, &tasks);
-                on_heap(|| self.then(run, here, (which(to, &tasks, now), rest, Some(question)))).await
+                on_heap(|| {
+                    self.then(
+                        run,
+                        here,
+                        (which(to, &tasks, now), rest, Some(question)),
+                        Fate::Asked,
+                    )
+                })
+                .await
             }
             // A hosted model has more to say to it than "All right", or that there are no news of anything.
             Meaning::Talk(Talk::About | Talk::Chatter) | Meaning::Nothing(Nothing::ToTell, None)
@@ -284,7 +293,15 @@ impl Thinker {
                 self.request(run, here, wanted).await
             }
             Meaning::Nothing(nothing, rest) => {
-                on_heap(|| self.then(run, here, (nothing_of(nothing).to_owned(), rest, None))).await
+                on_heap(|| {
+                    self.then(
+                        run,
+                        here,
+                        (nothing_of(nothing).to_owned(), rest, None),
+                        Fate::Refused,
+                    )
+                })
+                .await
             }
             Meaning::Agreeing(tasks) => say(run, wording::agree_there(&tasks)),
             Meaning::WhichWord(tasks) => say(run, wording::which_waits(&tasks, now)),
@@ -294,7 +311,7 @@ impl Thinker {
             }
             Meaning::StatusAnd(tasks, rest) => {
                 let told = own_tasks::status_of(deps, &tasks, now).await?;
-                on_heap(|| self.then(run, here, (told, Some(rest), None))).await
+                on_heap(|| self.then(run, here, (told, Some(rest), None), Fate::Done)).await
             }
             Meaning::Open(tasks) => say(run, wording::open(&tasks)),
             Meaning::OpenElsewhere(tasks) if !tasks.is_empty() => {
@@ -347,9 +364,17 @@ impl Thinker {
             Meaning::Status(tasks) => own_tasks::status_of(deps, &tasks, now).await?,
             Meaning::Cancel(tasks, None) => own_tasks::cancel_all(deps, &tasks).await?,
             Meaning::CancelPart(task, jobs, None) => own_tasks::cancel_part(deps, task, &jobs).await?,
-            Meaning::Talk(_) => return Ok(goes_on_in(run, task, None)),
-            _ => return self.then(run, here, (lead, Some(rest), None)).await,
+            Meaning::Talk(_) => {
+                note_both(run, &rest, Fate::Answered, Fate::Talk)?;
+                return Ok(goes_on_in(run, task, None));
+            }
+            _ => {
+                return self
+                    .then(run, here, (lead, Some(rest), None), Fate::Answered)
+                    .await;
+            }
         };
+        note_both(run, &rest, Fate::Answered, Fate::Done)?;
         Ok(Outcome::Message(run.message(&format!("{lead}\n{told}"))))
     }
 
@@ -359,6 +384,7 @@ impl Thinker {
         run: &mut Run,
         here: &[Task],
         (lead, rest, asks): (String, Option<String>, Option<Question>),
+        fate: Fate,
     ) -> Result<Outcome, ExecuteError> {
         let Some(rest) = rest else {
             let mut message = run.message(&lead);
@@ -370,6 +396,7 @@ impl Thinker {
         let note = Note {
             asked: Some(rest.clone()),
             lead: Some(lead),
+            deed: Some(Clause::new(&without(&transcript::asked(run.task()), &rest), fate)),
             asks,
             ..Note::default()
         };
@@ -543,6 +570,37 @@ impl Thinker {
             self.think(run, thought).await
         })
     }
+}
+
+/// Notes, with how the task ends, what became of the two parts of its message.
+fn note_both(run: &mut Run, rest: &str, first: Fate, then: Fate) -> Result<(), ExecuteError> {
+    let said = without(&transcript::asked(run.task()), rest);
+    let note = Note {
+        clauses: vec![Clause::new(&said, first), Clause::new(rest, then)],
+        ..Note::default()
+    };
+    run.record_with_outcome(note.event()?);
+    Ok(())
+}
+
+/// A text without what else is asked in it: that is all of it but one piece.
+fn without(text: &str, rest: &str) -> String {
+    let (text, rest) = (text.trim(), rest.trim());
+    let same = |(one, other): &(char, char)| one == other;
+    let before = text.chars().zip(rest.chars()).take_while(same).count();
+    let behind = text
+        .chars()
+        .rev()
+        .zip(rest.chars().rev())
+        .take_while(same)
+        .count();
+    let (all, left) = (text.chars().count(), rest.chars().count());
+    let before = before.min(left.saturating_sub(behind));
+    let behind = left.saturating_sub(before);
+    text.chars()
+        .skip(before)
+        .take(all.saturating_sub(before + behind))
+        .collect()
 }
 
 /// What is wanted of agents.

@@ -236,10 +236,8 @@ async fn an_answer_stands_where_the_task_changed_but_not_what_it_answers() {
 /// A job that is over: what it brought is shown to the model.
 fn settled(number: u32, now: domain::Timestamp) -> EventKind {
     let remote = domain::RemoteUpdate {
-        state: TaskState::Completed,
         text: Some(format!("result {number}")),
-        at: None,
-        consent: None,
+        ..domain::RemoteUpdate::of(TaskState::Completed)
     };
     let job = domain::Job {
         number,

@@ -5,7 +5,7 @@ use std::fmt::Arguments;
 
 use serde_json::Value;
 
-use super::text;
+use super::{form, text};
 use crate::{Failure, out};
 
 /// What was shown so far.
@@ -29,12 +29,32 @@ pub(super) struct Show {
     steps: Vec<String>,
     /// How far its jobs are, by their numbers.
     jobs: BTreeMap<u64, String>,
+    /// The form that was shown last.
+    form: Option<Value>,
+    /// What was shown of the parts of what was said.
+    parts: Vec<String>,
     /// It ended as its user would not have it.
     declined: bool,
     /// Nothing but the answer is shown.
     quiet: bool,
     /// With `quiet`: the words of the stream. They are an acknowledgement where the task goes on after it.
     held: String,
+}
+
+/// The tasks of these messages that ask their user, newest first: the message and the card.
+fn asking(messages: &[Value]) -> impl Iterator<Item = (&Value, &Value)> {
+    let cards = messages.iter().rev().flat_map(|message| {
+        let parts = message.get("parts").and_then(Value::as_array);
+        let cards = parts.into_iter().flatten();
+        let cards = cards.filter(|part| text(part, "type") == Some("data-task"));
+        cards.filter_map(move |part| Some((message, part.get("data")?)))
+    });
+    cards.filter(|(_, card)| text(card, "state") == Some("input-required"))
+}
+
+/// The newest task of these messages that asks for data: its id, and the form.
+pub(super) fn waiting_form(messages: &[Value]) -> Option<(&str, &Value)> {
+    asking(messages).find_map(|(_, card)| Some((text(card, "taskId")?, card.get("form")?)))
 }
 
 impl Show {
@@ -182,17 +202,8 @@ impl Show {
 
     /// The newest plan of these messages that waits to be started: its task, and its hash. What follows is about that one.
     pub(super) fn waiting_plan(&mut self, messages: &[Value]) -> Option<(String, String)> {
-        let cards = messages.iter().rev().flat_map(|message| {
-            let parts = message.get("parts").and_then(Value::as_array);
-            let cards = parts.into_iter().flatten();
-            let cards = cards.filter(|part| text(part, "type") == Some("data-task"));
-            cards.filter_map(move |part| Some((message, part.get("data")?)))
-        });
-        let waits = |card: &Value| {
-            text(card, "state") == Some("input-required")
-                && card.pointer("/plan/isApproved") == Some(&Value::Bool(false))
-        };
-        let (message, card) = cards.into_iter().find(|(_, card)| waits(card))?;
+        let waits = |card: &Value| card.pointer("/plan/isApproved") == Some(&Value::Bool(false));
+        let (message, card) = asking(messages).find(|(_, card)| waits(card))?;
         let hash = card.pointer("/plan/hash").and_then(Value::as_str)?;
         self.answer_id = text(message, "id").map(str::to_owned);
         Some((text(card, "taskId")?.to_owned(), hash.to_owned()))
@@ -282,10 +293,46 @@ impl Show {
                 .unwrap_or_default();
             self.aside(format_args!("[task {id}] {state}{agent}"));
         }
+        let form = card.get("form").filter(|form| self.form.as_ref() != Some(*form));
+        if let Some(form) = form {
+            self.end_draft();
+            self.aside(format_args!(
+                "  Answer in words, or fill in with --fill NAME=VALUE (here: /fill NAME=VALUE; …):"
+            ));
+            for line in form::lines(form) {
+                self.aside(format_args!("    {}", plain(&line)));
+            }
+            self.form = Some(form.clone());
+        }
+        self.clauses(card.get("clauses"));
         self.task = Some((id.to_owned(), state.to_owned()));
         self.declined = card.get("declined").and_then(Value::as_bool) == Some(true);
         let jobs = card.get("jobs").and_then(Value::as_array);
         self.steps(card.get("plan"), jobs.map(Vec::as_slice));
+    }
+
+    /// Shows what became of each part of what was said, once.
+    fn clauses(&mut self, clauses: Option<&Value>) {
+        let clauses = clauses.and_then(Value::as_array).into_iter().flatten();
+        let fate = |clause: &Value| {
+            let agents = clause.get("agents").and_then(Value::as_array);
+            let names = agents?
+                .iter()
+                .filter_map(|agent| text(agent, "agentName").or_else(|| text(agent, "agentType")));
+            Some(names.collect::<Vec<_>>().join(", "))
+        };
+        for clause in clauses.filter(|clause| text(clause, "fate") != Some("talk")) {
+            let became = fate(clause).or_else(|| text(clause, "fate").map(str::to_owned));
+            let line = format!(
+                "“{}” → {}",
+                text(clause, "said").unwrap_or_default(),
+                became.unwrap_or_default()
+            );
+            if !self.parts.contains(&line) {
+                self.aside(format_args!("  {}", plain(&line)));
+                self.parts.push(line);
+            }
+        }
     }
 
     /// Shows the steps of a plan that are new, or further than they were.

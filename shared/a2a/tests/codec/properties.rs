@@ -90,7 +90,6 @@ fn as_remote(task: &Task) -> a2a::RemoteTask {
         id: RemoteTaskId::parse(&task.id.to_string()).unwrap(),
         context_id: Some(task.context_id.clone()),
         status: RemoteUpdate {
-            state: task.status.state,
             text: task
                 .status
                 .message
@@ -98,7 +97,7 @@ fn as_remote(task: &Task) -> a2a::RemoteTask {
                 .map(Message::text)
                 .filter(|text| !text.is_empty()),
             at: Some(task.status.at),
-            consent: None,
+            ..RemoteUpdate::of(task.status.state)
         },
         artifacts: task.artifacts.clone(),
         responder: None,
@@ -191,7 +190,7 @@ proptest! {
         let written = encode::event(&task, &status, generation).unwrap();
         let expected = Notification {
             remote_task_id: Some(id.clone()),
-            update: Some(RemoteUpdate { state, text, at: Some(at), consent: None, }),
+            update: Some(RemoteUpdate { text, at: Some(at), ..RemoteUpdate::of(state) }),
             artifacts: Vec::new(),
             snapshot: false,
             responder: None,

@@ -6,7 +6,7 @@ use domain::{EventKind, Message, Part, Stumble, TaskState, Timestamp, WorkNote};
 use store::{Attempts, Due, LeaseAfter};
 
 use super::{Executed, Work};
-use crate::{ExecuteError, Outcome, Run, SCHEMA_MEDIA_TYPE, Wake, measure, wake_or_log};
+use crate::{ExecuteError, Outcome, Run, Wake, measure, wake_or_log};
 
 /// The longest wait that a queue carries; beyond it the sweeper wakes.
 const LONGEST_DELAY: Duration = Duration::from_secs(900);
@@ -47,10 +47,7 @@ impl Work<'_> {
             Outcome::InputRequired(text) => (TaskState::InputRequired, Some(run.message(&text))),
             Outcome::Missing { question, schema } => {
                 let mut message = run.message(&question);
-                message.parts.push(Part {
-                    media_type: Some(SCHEMA_MEDIA_TYPE.to_owned()),
-                    ..Part::data(schema.as_json().clone())
-                });
+                message.parts.push(Part::form(schema.as_json().clone()));
                 (TaskState::InputRequired, Some(message))
             }
             Outcome::Unknown(text) => (TaskState::Unknown, Some(run.message(&text))),

@@ -17,7 +17,7 @@ use serde_json::Value;
 pub use self::change::JobChange;
 pub use self::endpoint::{Endpoint, Generation, SealedToken, Transport};
 pub use self::news::{Noted, Notification, Responder};
-pub use self::state::{AwaitedConsent, JobState, Protection, RemoteUpdate};
+pub use self::state::{AwaitedConsent, FORM_MAX, JobState, Protection, RemoteUpdate};
 use crate::rest::is_zero;
 use crate::unkept::{self, Room, Unkept};
 use crate::{AgentId, AgentType, Artifact, Heard, MessageId, TaskId, Timestamp};

@@ -98,12 +98,10 @@ impl Job {
         if update.is_none() && !artifacts_changed && !linked_now && moved.is_none() {
             return Noted::Nothing;
         }
-        let remote = update.clone().or_else(|| known.cloned()).unwrap_or(RemoteUpdate {
-            state: TaskState::Submitted,
-            text: None,
-            at: None,
-            consent: None,
-        });
+        let remote = update
+            .clone()
+            .or_else(|| known.cloned())
+            .unwrap_or(RemoteUpdate::of(TaskState::Submitted));
         self.artifacts = artifacts;
         if let Some(endpoint) = moved {
             self.endpoint = endpoint;

@@ -118,10 +118,9 @@ impl Job {
     pub fn give_up(&mut self, state: TaskState, reason: impl Into<String>, now: Timestamp) {
         if !self.is_settled() {
             let remote = RemoteUpdate {
-                state,
                 text: Some(reason.into()),
                 at: Some(now),
-                consent: None,
+                ..RemoteUpdate::of(state)
             };
             self.state = JobState::Settled {
                 remote_task_id: self.remote_task_id().cloned(),

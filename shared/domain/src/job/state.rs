@@ -1,6 +1,7 @@
 //! The phases of a job, and which may follow which.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{RemoteTaskId, TaskState, Timestamp};
 
@@ -45,6 +46,26 @@ pub struct RemoteUpdate {
     /// The consent of its own that it waits for, where the browser of the task's starter can prove itself for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent: Option<String>,
+    /// What it asks for as data, where it says: a JSON Schema of at most [`FORM_MAX`] bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Value>,
+}
+
+/// Most bytes of the schema of what an agent asks for.
+pub const FORM_MAX: usize = 4_096;
+
+impl RemoteUpdate {
+    /// It is in this state, and says nothing of it.
+    #[must_use]
+    pub const fn of(state: TaskState) -> Self {
+        Self {
+            state,
+            text: None,
+            at: None,
+            consent: None,
+            form: None,
+        }
+    }
 }
 
 /// How far a job is: its phase. `EDGES` says which follows which.

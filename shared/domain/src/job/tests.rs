@@ -16,10 +16,8 @@ fn news(id: &str, state: TaskState, at: i64) -> Notification {
     Notification {
         remote_task_id: Some(RemoteTaskId::parse(id).unwrap()),
         update: Some(RemoteUpdate {
-            state,
-            text: None,
             at: Some(Timestamp::from_millis(at)),
-            consent: None,
+            ..RemoteUpdate::of(state)
         }),
         artifacts: Vec::new(),
         snapshot: false,

@@ -63,6 +63,7 @@ impl Gathered {
         Ok(Answer {
             step,
             beside,
+            clauses: Vec::new(),
             model: model.to_owned(),
             is_cut,
             usage: self.usage,

@@ -1,7 +1,7 @@
 //! Compound prompts: "the weather in Oslo and a flat for two" is work for two agents, "the weather in Oslo and
 //! Bergen" is work for one.
 
-use domain::AgentType;
+use domain::{AgentType, Clause, Fate};
 
 use words::phrases::{places, times, words};
 
@@ -53,23 +53,113 @@ impl Part {
     }
 }
 
+/// Who gets a piece of a text that several share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Goes<'a> {
+    /// This agent: it is its own, or belongs to the one before it.
+    To(&'a AgentType),
+    /// Each of them: it stands before what they get, and says where, when or of what.
+    ToAll,
+    /// Nobody does it.
+    ToNobody,
+    /// Nobody needs it.
+    Talk,
+}
+
+/// What is known of a piece by itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// Whose it is, where that is clear.
+    pub(super) owner: Option<&'a AgentType>,
+    /// It asks for something.
+    pub(super) asks: bool,
+    /// It asks for something that nobody here does.
+    pub(super) is_nobodys: bool,
+}
+
+/// Who gets each piece. What belongs to nobody goes with what stands before it; at the beginning it goes to all where it says where
+/// or when, and otherwise, so far as it asks for something, to the first of them.
+pub(super) fn goes<'a>(text: &str, pieces: &[Piece], known: &[Known<'a>]) -> Vec<Goes<'a>> {
+    let first = known.iter().find_map(|known| known.owner);
+    let mut owner: Option<&AgentType> = None;
+    let mut out = Vec::new();
+    for (piece, known) in pieces.iter().zip(known) {
+        owner = known.owner.or(owner);
+        let said = piece.of(text);
+        out.push(match (owner, first) {
+            _ if known.is_nobodys => Goes::ToNobody,
+            (Some(owner), _) => Goes::To(owner),
+            (None, _) if piece.colon || !places(said).is_empty() || !times(said).is_empty() => Goes::ToAll,
+            (None, Some(first)) if known.asks => Goes::To(first),
+            (None, _) => Goes::Talk,
+        });
+    }
+    out
+}
+
 /// What of a text one agent gets, of several that get pieces of it.
 pub(super) fn part(
     cards: &[AgentBrief],
     text: &str,
     pieces: &[Piece],
-    (agents, wanted): (&[Option<&AgentType>], &AgentType),
+    (known, goes, wanted): (&[Known<'_>], &[Goes<'_>], &AgentType),
 ) -> Part {
-    let own: Vec<usize> = (0..pieces.len())
-        .filter(|at| agents.get(*at) == Some(&Some(wanted)))
-        .collect();
+    let is_own = |at: &usize| known.get(*at).is_some_and(|known| known.owner == Some(wanted));
+    let own: Vec<usize> = (0..pieces.len()).filter(is_own).collect();
     let own = order::Own::of(text, pieces, &own);
     Part {
         agent_type: wanted.clone(),
-        message: message(cards, text, pieces, (agents, wanted), own.refers),
+        message: message(cards, text, pieces, (goes, wanted), own.refers),
         is_later: own.is_later,
         refers: own.refers,
     }
+}
+
+/// The parts of a text with what becomes of each: every letter of it lies in one of them.
+pub(super) fn clauses(text: &str, pieces: &[Piece], goes: &[Goes<'_>]) -> Vec<Clause> {
+    let mut all: Vec<AgentType> = Vec::new();
+    for to in goes {
+        if let Goes::To(agent) = to
+            && !all.contains(agent)
+        {
+            all.push((*agent).clone());
+        }
+    }
+    let fate = |goes: Goes<'_>| match goes {
+        Goes::To(agent) => Fate::Sent {
+            to: vec![agent.clone()],
+        },
+        Goes::ToAll => Fate::Sent { to: all.clone() },
+        Goes::ToNobody => Fate::Refused,
+        Goes::Talk => Fate::Talk,
+    };
+    let spans = spans(text, pieces, goes);
+    spans.map(|(said, goes)| Clause::new(said, fate(goes))).collect()
+}
+
+/// A text in the runs of pieces that go to the same.
+fn spans<'t, 'a>(
+    text: &'t str,
+    pieces: &[Piece],
+    goes: &[Goes<'a>],
+) -> impl Iterator<Item = (&'t str, Goes<'a>)> {
+    let mut runs: Vec<(usize, Goes<'a>)> = Vec::new();
+    let mut end = 0;
+    for (piece, goes) in pieces.iter().zip(goes) {
+        // A word that joins two belongs to the second, a mark to the first.
+        let gap = text.get(end..piece.start).unwrap_or_default();
+        let word = gap.find(char::is_alphanumeric).unwrap_or(gap.len());
+        match runs.last() {
+            Some((_, before)) if before == goes => {}
+            Some(_) => runs.push((end + word, *goes)),
+            None => runs.push((0, *goes)),
+        }
+        end = piece.end;
+    }
+    let ends: Vec<usize> = runs.iter().skip(1).map(|(start, _)| *start).collect();
+    let ends = ends.into_iter().chain([text.len()]);
+    let span = |((start, goes), end): ((usize, Goes<'a>), usize)| Some((text.get(start..end)?, goes));
+    runs.into_iter().zip(ends).filter_map(span)
 }
 
 /// The prompts that a type's agents name as examples.
@@ -79,58 +169,55 @@ fn examples<'a>(agents: &'a [AgentBrief], of: &AgentType) -> impl Iterator<Item 
     skills.flat_map(|skill| skill.examples()).map(String::as_str)
 }
 
-/// What one agent is asked: its pieces, each with those behind it that belong to nobody, then what the others share.
+/// What one agent is asked: its pieces, then what the others share.
 fn message(
     cards: &[AgentBrief],
     text: &str,
     pieces: &[Piece],
-    (agents, wanted): (&[Option<&AgentType>], &AgentType),
+    (goes, wanted): (&[Goes<'_>], &AgentType),
     refers: bool,
 ) -> String {
-    let mut runs: Vec<Piece> = Vec::new();
-    let mut owner: Option<&AgentType> = None;
-    let mut lead: Option<Piece> = None;
-    let mut joined = false;
-    for (piece, agent) in pieces.iter().zip(agents) {
-        if agent.is_none() && owner.is_none() {
-            lead = Some(Piece {
-                start: lead.map_or(piece.start, |lead| lead.start),
-                ..*piece
-            });
-            continue;
+    let runs = |which: Goes<'_>| {
+        let mut runs: Vec<Piece> = Vec::new();
+        let mut joined = false;
+        for (piece, goes) in pieces.iter().zip(goes) {
+            match runs.last_mut() {
+                _ if *goes != which => joined = false,
+                Some(run) if joined => {
+                    *run = Piece {
+                        start: run.start,
+                        ..*piece
+                    }
+                }
+                _ => {
+                    runs.push(*piece);
+                    joined = true;
+                }
+            }
         }
-        owner = agent.or(owner);
-        if owner != Some(wanted) {
-            joined = false;
-            continue;
-        }
-        match runs.last_mut() {
-            Some(run) if joined => run.end = piece.end,
-            _ => runs.push(*piece),
-        }
-        joined = true;
-    }
-    let own: Vec<&str> = runs.iter().map(|run| run.of(text).trim()).collect();
-    let own = own.join(", ");
-    let shared = lead.map(|lead| (lead, lead.of(text).trim()));
-    if let Some((lead, shared)) = shared
-        && (lead.colon || !places(shared).is_empty() || !times(shared).is_empty())
-    {
-        let mark = if lead.colon { ":" } else { "," };
-        return format!("{shared}{mark} {own}");
+        runs
+    };
+    let joined = |runs: &[Piece]| {
+        let said: Vec<&str> = runs.iter().map(|run| run.of(text).trim()).collect();
+        said.join(", ")
+    };
+    let (own, lead) = (runs(Goes::To(wanted)), runs(Goes::ToAll));
+    let done = own.last().map_or(0, |run| run.end);
+    let mut own = joined(&own);
+    if let Some(last) = lead.last() {
+        let mark = if last.colon { ":" } else { "," };
+        return format!("{}{mark} {own}", joined(&lead));
     }
     // "a flat for two there and the weather in Oslo" is one thought; what stands in another sentence is not shared,
     // nor what the agent's own examples never speak of.
     let sentences = pieces.iter().filter(|piece| piece.closed).count();
     // "a report on whales and then the weather in Oslo": what comes later says nothing of what was before it.
-    let done = runs.last().map_or(0, |run| run.end);
     let is_later = |at: &usize| order::Own::of(text, pieces, &[*at]).is_later;
     let behind = (0..pieces.len()).filter(|at| pieces.get(*at).is_some_and(|piece| piece.start >= done));
     let later = behind.filter(is_later).find_map(|at| pieces.get(at));
     let said = text
         .get(..later.map_or(text.len(), |later| later.start))
         .unwrap_or(text);
-    let mut own = own;
     // Nor what it is handed anyway.
     if sentences < 2 && !refers {
         for (find, link) in [(places as fn(&str) -> Vec<String>, "in "), (times, "")] {
@@ -208,4 +295,50 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         }];
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn agent(name: &str) -> AgentType {
+        AgentType::parse(name).unwrap()
+    }
+
+    proptest! {
+        /// Nothing of what was said vanishes: each letter lies in one clause, and what is for an agent stands in its message.
+        #[test]
+        fn every_word_has_a_fate(
+            said in prop::collection::vec(("[a-z]{2,8}( [a-z]{2,8}){0,3}", 0..5_u8), 2..9),
+            mark in prop::sample::select(vec![", ", ". ", "; ", ": ", "? ", " and "]),
+        ) {
+            let text = said.iter().map(|(words, _)| words.as_str()).collect::<Vec<_>>().join(mark);
+            let pieces = pieces(&text);
+            let (weather, stays) = (agent("weather"), agent("stays"));
+            let known: Vec<Known<'_>> = said.iter().map(|(_, whose)| Known {
+                owner: [None, None, None, Some(&weather), Some(&stays)][usize::from(*whose)],
+                asks: *whose > 0,
+                is_nobodys: *whose == 2,
+            }).cycle().take(pieces.len()).collect();
+            prop_assume!(known.iter().any(|known| known.owner.is_some()));
+            let goes = goes(&text, &pieces, &known);
+            let whole: String = spans(&text, &pieces, &goes).map(|(said, _)| said).collect();
+            prop_assert_eq!(&whole, &text);
+            prop_assert_eq!(goes.len(), pieces.len());
+            for (piece, goes) in pieces.iter().zip(&goes) {
+                let gets = |wanted: &AgentType| {
+                    let sent = part(&[], &text, &pieces, (&known, &self::goes(&text, &pieces, &known), wanted)).message;
+                    sent.contains(piece.of(&text).trim())
+                };
+                match goes {
+                    Goes::To(wanted) => prop_assert!(gets(wanted)),
+                    Goes::ToAll => prop_assert!(gets(&weather) && gets(&stays)),
+                    Goes::ToNobody | Goes::Talk => {}
+                }
+            }
+            prop_assert!(clauses(&text, &pieces, &goes).iter().all(|clause| !clause.said.is_empty()));
+        }
+    }
 }

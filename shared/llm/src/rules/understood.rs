@@ -9,7 +9,7 @@ use nlu::{Act, CardReader, EmbedError, Engine, Reading};
 
 use super::lexical::{FITS, NEAR, texts};
 use super::order::{self, Piece};
-use super::split::{self, Part};
+use super::split::{self, Known, Part};
 use super::{handed_on, last_used, phrase, send};
 use crate::{AgentBrief, Answer, Prompt, Step, Turn, Why};
 
@@ -201,10 +201,22 @@ impl Told<'_> {
                 distinct.push(owner);
             }
         }
-        let unplaced: Vec<&str> = (0..self.pieces.len())
-            .filter(|at| owners.get(*at) == Some(&None) && self.is_nobodys(*at))
-            .filter_map(|at| Some(self.pieces.get(at)?.of(self.text).trim()))
+        let known: Vec<Known<'_>> = (0..self.pieces.len())
+            .map(|at| Known {
+                owner: owners.get(at).copied().flatten(),
+                asks: self
+                    .readings
+                    .get(at)
+                    .is_some_and(|piece| piece.asks() >= PIECE_ASKS),
+                is_nobodys: owners.get(at) == Some(&None) && self.is_nobodys(at),
+            })
             .collect();
+        let unplaced = self
+            .pieces
+            .iter()
+            .zip(&known)
+            .filter(|(_, known)| known.is_nobodys);
+        let unplaced: Vec<&str> = unplaced.map(|(piece, _)| piece.of(self.text).trim()).collect();
         if distinct.is_empty() || distinct.len() < 2 && unplaced.is_empty() {
             return self.alone().into();
         }
@@ -214,15 +226,17 @@ impl Told<'_> {
             let of = distinct.into_iter().take(OFFERED_MAX).cloned().collect();
             return Step::Choose { of, why }.into();
         }
+        let goes = split::goes(self.text, self.pieces, &known);
         let parts = distinct
             .iter()
-            .map(|agent| split::part(self.agents, self.text, self.pieces, (&owners, agent)));
+            .map(|agent| split::part(self.agents, self.text, self.pieces, (&known, &goes, agent)));
         let beside = match unplaced.as_slice() {
             [] => String::new(),
             unplaced => phrase::undone(unplaced),
         };
         Answer {
             beside,
+            clauses: split::clauses(self.text, self.pieces, &goes),
             ..send(parts.collect()).into()
         }
     }

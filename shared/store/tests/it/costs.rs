@@ -162,10 +162,8 @@ async fn the_life_of_a_task_that_is_delegated_costs_no_more_than_it_did() {
     let news = |state, artifacts| Notification {
         remote_task_id: Some(RemoteTaskId::parse("40bcac2e-f1e1-5fa4-9f5b-fd69e0f0cca4").unwrap()),
         update: Some(RemoteUpdate {
-            state,
-            text: None,
             at: Some(later(2)),
-            consent: None,
+            ..RemoteUpdate::of(state)
         }),
         artifacts,
         snapshot: true,

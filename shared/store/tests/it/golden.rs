@@ -84,10 +84,9 @@ fn job(number: u32, at: u64) -> Job {
 
 fn updated(state: TaskState, text: &str, at: u64) -> RemoteUpdate {
     RemoteUpdate {
-        state,
         text: Some(text.to_owned()),
         at: Some(later(at)),
-        consent: None,
+        ..RemoteUpdate::of(state)
     }
 }
 
@@ -199,12 +198,7 @@ fn busy() -> Vec<Vec<EventKind>> {
     let bare = Job {
         state: JobState::Settled {
             remote_task_id: Some(remote_id("r-1")),
-            remote: RemoteUpdate {
-                state: TaskState::Completed,
-                text: None,
-                at: None,
-                consent: None,
-            },
+            remote: RemoteUpdate::of(TaskState::Completed),
         },
         fetches: 2,
         sender_keys: vec!["key".to_owned()],

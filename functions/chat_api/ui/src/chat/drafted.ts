@@ -7,6 +7,7 @@ export type Data = {
   task: Card;
   progress: { taskId: string; state: string; text: string };
   draft: { text: string };
+  form: Record<string, unknown>;
 };
 /** Of an answer the task that gives it and what the user thinks of it, of a message of the user the agent that it is for. */
 export type About = { taskId?: string; model?: string; feedback?: 'good' | 'bad' };

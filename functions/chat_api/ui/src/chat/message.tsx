@@ -23,7 +23,7 @@ interface Shown {
   chat: string;
   /** Only the newest answer that is done can be asked for again. */
   again: (() => void) | null;
-  reply: (text: string, taskId: string) => void;
+  reply: (text: string, taskId: string, form?: Record<string, unknown>) => void;
   /** A later message has the card of the same task. */
   goesOn: boolean;
 }

@@ -31,11 +31,14 @@ export interface About {
   /** The agent that it is for. */
   model?: string | undefined;
   files?: Attached[] | undefined;
+  /** What was filled in of a form. */
+  form?: Record<string, unknown> | undefined;
 }
 
 /** A message as it is sent. */
-const partsOf = ({ text, files = [] }: Entry): Message['parts'] => [
+const partsOf = ({ text, form, files = [] }: Entry): Message['parts'] => [
   { type: 'text', text },
+  ...(form ? [{ type: 'data-form' as const, data: form }] : []),
   ...files.map(({ name, type, url }) => ({ type: 'file' as const, mediaType: type, filename: name, url })),
 ];
 
@@ -218,9 +221,9 @@ export class Session {
   }
 
   /** Sends what the user says: it is kept until the server has it. */
-  async say(text: string, { taskId, model, files = [] }: About = {}): Promise<void> {
+  async say(text: string, { taskId, model, form, files = [] }: About = {}): Promise<void> {
     if (this.#snapshot.loading === 'fresh') this.#isUnborn = true;
-    const entry: Entry = { id: crypto.randomUUID(), chat: this.id, text, owner: owner.mark, at: Date.now(), ...(taskId ? { taskId } : {}), ...(model ? { model } : {}), ...(files.length > 0 ? { files } : {}) };
+    const entry: Entry = { id: crypto.randomUUID(), chat: this.id, text, owner: owner.mark, at: Date.now(), ...(taskId ? { taskId } : {}), ...(model ? { model } : {}), ...(form ? { form } : {}), ...(files.length > 0 ? { files } : {}) };
     this.#set({ loading: 'there', waiting: [...this.#snapshot.waiting, entry], problem: '' });
     await outbox.put(entry).catch(() => undefined);
     live.tell({ type: 'outbox', chat: this.id });

@@ -116,7 +116,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
     [session, isNew, navigate, toEnd],
   );
   // What answers a card goes where the card is from.
-  const reply = useCallback((text: string, taskId: string) => leave(text, { taskId }), [leave]);
+  const reply = useCallback((text: string, taskId: string, form?: About['form']) => leave(text, { taskId, form }), [leave]);
   const say = (text: string, files: About['files'], taskId?: string) => leave(text, { files, ...(taskId ? { taskId } : model === host ? {} : { model }) });
   const newest = messages.findLast(({ role }) => role === 'assistant')?.id;
   const again = useCallback(() => {

@@ -10,7 +10,9 @@ import { Time } from '../parts/time.tsx';
 import { words } from '../words.ts';
 import { useActions } from './act.ts';
 import { Badge } from './badge.tsx';
+import { Clauses } from './clauses.tsx';
 import { Connected, Consent } from './consent.tsx';
+import { Form } from './form.tsx';
 import { PlanSteps } from './plan.tsx';
 import { Preview } from './preview.tsx';
 import { PlanReplies } from './replies.tsx';
@@ -28,7 +30,7 @@ interface Shown {
   /** Told when the card draws the result itself. */
   drawn: () => void;
   /** Says something in reply to it. */
-  reply: (text: string, taskId: string) => void;
+  reply: (text: string, taskId: string, form?: Record<string, unknown>) => void;
 }
 
 export const nameOf = (card: Pick<Card, 'plan' | 'jobs' | 'agentName' | 'agentType' | 'title'>): string => {
@@ -43,7 +45,7 @@ export function TaskCard({ card: shown, href, says, goesOn, isNewest, drawn, rep
   const { plan } = card;
   const waitsForStart = plan && !plan.isApproved && card.state === 'input-required';
   const question = questionOf(card);
-  const jobs = (card.jobs ?? []).filter(() => !plan);
+  const jobs = (card.jobs ?? []).filter(() => !plan && !card.clauses);
   if (goesOn) {
     return (
       <section className="card" data-state="past" aria-label={`${words.task}: ${nameOf(card)}, ${words.goesOn}`}>
@@ -66,6 +68,8 @@ export function TaskCard({ card: shown, href, says, goesOn, isNewest, drawn, rep
       {question ? <Markdown text={question} /> : null}
       {!question && !isOver(card.state) && card.statusMessage && !says.includes(card.statusMessage.trim()) ? <p className="card-what">{card.statusMessage}</p> : null}
       {card.outcome ? <p className="card-what">{card.outcome}</p> : null}
+      {card.form ? <Form asked={card.form} answer={(text, data) => reply(text, card.taskId, data)} /> : null}
+      {card.clauses && !plan ? <Clauses clauses={card.clauses} /> : null}
       {plan ? <PlanSteps plan={plan} jobs={card.jobs ?? []} /> : null}
       <PlanReplies card={card} reply={(text) => reply(text, card.taskId)} />
       {jobs.length > 0 ? (

@@ -15,6 +15,7 @@ import { Tree } from '../result/tree.tsx';
 import { span, words } from '../words.ts';
 import { useActions } from './act.ts';
 import { Badge } from './badge.tsx';
+import { Clauses } from './clauses.tsx';
 import { nameOf } from './card.tsx';
 import { Consent } from './consent.tsx';
 import { PlanSteps } from './plan.tsx';
@@ -75,6 +76,7 @@ function Whole({ task, chat, close }: { task: Task; chat: string | null; close: 
       {chat === null && home !== null ? <p className="panel-chat"><Link href={`/chats/${encodeURIComponent(home)}`}>{words.inChat}</Link></p> : null}
       <div className="in-card"><Consent asked={task} /></div>
       <Actions task={task} home={home} />
+      {task.clauses && !task.plan ? <Clauses clauses={task.clauses} /> : null}
       {task.plan ? <PlanSteps plan={task.plan} jobs={task.jobs} /> : null}
       {home !== null ? <div className="in-card"><Replies card={cardOf(task)} chat={home} /></div> : null}
       <Tabs

@@ -36,10 +36,8 @@ fn task(number: u8, asked: &str, agent: &str, told: Option<(TaskState, &str)>) -
     match told {
         Some((state, text)) => {
             let update = RemoteUpdate {
-                state,
                 text: Some(text.to_owned()),
-                at: None,
-                consent: None,
+                ..RemoteUpdate::of(state)
             };
             let news = Notification {
                 remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),

@@ -639,10 +639,8 @@ fn job(
     match said {
         Some((state, text)) => {
             let update = RemoteUpdate {
-                state,
                 text: Some(text.to_owned()),
-                at: None,
-                consent: None,
+                ..RemoteUpdate::of(state)
             };
             job.note(
                 Notification {

@@ -63,12 +63,7 @@ fn settled(job: &Job, specialist: &Logged) -> EventKind {
     let mut job = job.clone();
     let news = Notification {
         remote_task_id: Some(RemoteTaskId::parse(&specialist.task.id.to_string()).unwrap()),
-        update: Some(RemoteUpdate {
-            state: specialist.task.status.state,
-            text: None,
-            at: None,
-            consent: None,
-        }),
+        update: Some(RemoteUpdate::of(specialist.task.status.state)),
         artifacts: Vec::new(),
         snapshot: false,
         responder: None,

@@ -35,6 +35,8 @@ pub struct Reading {
     pub conditional: f32,
     /// What speaks for its being said instead of what was said before, likewise.
     pub corrects: f32,
+    /// For its telling how things are beside what is asked for, and asking for nothing itself.
+    pub tells: f32,
     /// How well it fits each agent, in standard deviations above what anybody may say.
     pub fits: Vec<f32>,
 }
@@ -181,6 +183,7 @@ impl Engine {
                 destroys: speaks.destroys,
                 conditional: speaks.conditional,
                 corrects: speaks.corrects,
+                tells: speaks.tells,
                 fits: cards.iter().map(|card| card.fit(&said)).collect(),
             }
         };

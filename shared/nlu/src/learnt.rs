@@ -13,10 +13,10 @@ use crate::probe::{Fit, Probe, Products};
 use crate::sentences::{Act, Sentence, Talk, languages, sentences};
 use crate::space::Space;
 
-/// How many classes each probe tells apart: acts, kinds of talk, whether something is destroyed, waited for, corrected.
-const CLASSES: [usize; 5] = [Act::ALL.len(), Talk::ALL.len(), 2, 2, 2];
+/// How many classes each probe tells apart: acts, kinds of talk, whether something is destroyed, waited for, corrected, told.
+const CLASSES: [usize; 6] = [Act::ALL.len(), Talk::ALL.len(), 2, 2, 2, 2];
 /// Rows of weights of all probes.
-const ROWS: usize = CLASSES[0] + CLASSES[1] + CLASSES[2] + CLASSES[3] + CLASSES[4];
+const ROWS: usize = CLASSES[0] + CLASSES[1] + CLASSES[2] + CLASSES[3] + CLASSES[4] + CLASSES[5];
 /// Most landmarks.
 const LANDMARKS_MAX: usize = 1_000;
 /// How fast a landmark is out of sight, by the cosine.
@@ -27,7 +27,7 @@ const SHARPNESS: f32 = 2.0;
 pub(crate) struct Learnt {
     pub(crate) space: Space,
     landmarks: Vec<Vector>,
-    probes: [Probe; 5],
+    probes: [Probe; 6],
 }
 
 /// What speaks for each class of each probe.
@@ -37,34 +37,45 @@ pub(crate) struct Speaks {
     pub(crate) destroys: f32,
     pub(crate) conditional: f32,
     pub(crate) corrects: f32,
+    pub(crate) tells: f32,
 }
 
 /// The class of a sentence for each probe; none where it teaches that one nothing.
-fn classes(sentence: &Sentence) -> [Option<usize>; 5] {
+fn classes(sentence: &Sentence) -> [Option<usize>; 6] {
     let talk = |talk: Talk| Talk::ALL.iter().position(|known| *known == talk);
     [
-        Act::ALL.iter().position(|act| *act == sentence.act),
+        sentence
+            .act
+            .and_then(|of| Act::ALL.iter().position(|act| *act == of)),
         sentence.talk.and_then(talk),
         sentence.destroys.map(usize::from),
         sentence.is_conditional.map(usize::from),
         sentence.corrects.map(usize::from),
+        sentence.tells.map(usize::from),
     ]
 }
 
 impl Learnt {
     /// Another way of learning is another name.
-    pub(crate) const FORM: &str = "landmarks";
+    pub(crate) const FORM: &str = "landmarks of acts";
 
     /// Learns from all sentences, each with its vector. That takes some seconds of computing.
     pub(crate) fn of(all: &[Sentence], vectors: &[Vector]) -> Self {
-        let space = Space::of(all.iter().copied().zip(vectors));
+        // What is told beside a request lies anywhere, and is no measure of where requests lie.
+        let acts = || {
+            all.iter()
+                .zip(vectors)
+                .filter(|(sentence, _)| sentence.act.is_some())
+        };
+        let space = Space::of(acts().map(|(sentence, vector)| (*sentence, vector)));
         let directions: Vec<Vector> = vectors.iter().map(|vector| space.direction(vector)).collect();
-        let count = landmarks(all.len());
-        let chosen = (0..count).filter_map(|at| directions.get(at * all.len() / count).cloned());
+        let those: Vec<Vector> = acts().map(|(_, vector)| space.direction(vector)).collect();
+        let count = landmarks(those.len());
+        let chosen = (0..count).filter_map(|at| those.get(at * those.len() / count).cloned());
         let landmarks: Vec<Vector> = chosen.collect();
         let near: Vec<Vec<f32>> = directions.iter().map(|said| nearness(&landmarks, said)).collect();
         // Sentences that teach the same are multiplied once, for all probes.
-        let mut alike: BTreeMap<[Option<usize>; 5], Vec<&[f32]>> = BTreeMap::new();
+        let mut alike: BTreeMap<[Option<usize>; 6], Vec<&[f32]>> = BTreeMap::new();
         for (sentence, near) in all.iter().zip(&near) {
             alike.entry(classes(sentence)).or_default().push(near);
         }
@@ -91,7 +102,7 @@ impl Learnt {
     pub(crate) fn speaks(&self, said: &Vector) -> Speaks {
         let near = nearness(&self.landmarks, said);
         let [acts, talk, rest @ ..] = &self.probes;
-        let [destroys, conditional, corrects] = rest.each_ref().map(|probe| {
+        let [destroys, conditional, corrects, tells] = rest.each_ref().map(|probe| {
             let speaks = probe.of(&near);
             speaks.get(1).copied().unwrap_or_default()
         });
@@ -101,6 +112,7 @@ impl Learnt {
             destroys,
             conditional,
             corrects,
+            tells,
         }
     }
 
@@ -115,7 +127,10 @@ impl Learnt {
 
     /// What was kept; none where the bytes hold something else.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        let (means, count) = (1 + languages(), landmarks(sentences().count()));
+        let (means, count) = (
+            1 + languages(),
+            landmarks(sentences().filter(|known| known.act.is_some()).count()),
+        );
         // A row has a constant beside its weights, a landmark a scale beside its bytes.
         let of_rows = ROWS * (count + 1);
         let width = bytes.len().checked_sub(4 * of_rows + 4 * count)? / (4 * means + count);
@@ -158,7 +173,10 @@ mod tests {
         let all: Vec<Sentence> = sentences().collect();
         #[expect(clippy::cast_precision_loss, reason = "some thousand sentences")]
         let vector = |(at, sentence): (usize, &Sentence)| {
-            let act = Act::ALL.iter().position(|act| *act == sentence.act).unwrap();
+            let act = Act::ALL
+                .iter()
+                .position(|act| Some(*act) == sentence.act)
+                .unwrap_or(3);
             Vector::of(vec![
                 1.0,
                 act as f32 / 4.0,

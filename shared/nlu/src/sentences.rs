@@ -82,7 +82,8 @@ impl Talk {
 pub(crate) struct Sentence {
     pub(crate) text: &'static str,
     pub(crate) language: &'static str,
-    pub(crate) act: Act,
+    /// What is done by it; none where that hangs on what it is said beside.
+    pub(crate) act: Option<Act>,
     /// Which talk it is, where it asks for nothing.
     pub(crate) talk: Option<Talk>,
     /// Whether it is about a deed: true where that destroys or gives away, false where it reads or makes.
@@ -91,8 +92,27 @@ pub(crate) struct Sentence {
     pub(crate) is_conditional: Option<bool>,
     /// Whether it is said instead of what was said before; none where nothing is asked for.
     pub(crate) corrects: Option<bool>,
+    /// Whether it only tells how things are, and asks for nothing by itself; none where it is no request either.
+    pub(crate) tells: Option<bool>,
     /// Whether cards are measured against it: only what somebody may want of some agent.
     pub(crate) is_background: bool,
+}
+
+impl Sentence {
+    /// What somebody tells beside what they ask for.
+    const fn of_context(language: &'static str, text: &'static str) -> Self {
+        Self {
+            text,
+            language,
+            act: None,
+            talk: None,
+            destroys: None,
+            is_conditional: Some(false),
+            corrects: None,
+            tells: Some(true),
+            is_background: false,
+        }
+    }
 }
 
 /// How many languages they are in.
@@ -107,6 +127,7 @@ pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
         let mut columns = line.splitn(3, '\t');
         let (label, language, text) = (columns.next()?, columns.next()?, columns.next()?);
         let (act, destroys, is_conditional) = match label {
+            "context" => return Some(Sentence::of_context(language, text)),
             "cancel" => (Act::Cancel, None, None),
             "retry" => (Act::Retry, None, None),
             "status" => (Act::Status, None, None),
@@ -135,11 +156,12 @@ pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
         Some(Sentence {
             text,
             language,
-            act,
+            act: Some(act),
             talk,
             destroys,
             is_conditional,
             corrects: matches!(act, Act::FollowUp | Act::Request).then_some(label == "correct"),
+            tells: (act == Act::Request).then_some(false),
             is_background: talk.is_some()
                 || matches!(
                     label,
@@ -192,7 +214,7 @@ mod tests {
     #[test]
     fn every_act_has_sentences_in_many_languages() {
         for act in Act::ALL {
-            let of_act: Vec<Sentence> = sentences().filter(|sentence| sentence.act == act).collect();
+            let of_act: Vec<Sentence> = sentences().filter(|sentence| sentence.act == Some(act)).collect();
             let mut languages: Vec<&str> = of_act.iter().map(|sentence| sentence.language).collect();
             languages.sort_unstable();
             languages.dedup();

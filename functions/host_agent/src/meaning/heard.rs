@@ -482,6 +482,7 @@ impl Heard {
                     destroys: -1.0,
                     conditional: -1.0,
                     corrects: -1.0,
+                    tells: -1.0,
                     fits: Vec::new(),
                 },
                 like: of.iter().map(|task| ((*task, None), 9.0)).collect(),
@@ -550,6 +551,7 @@ mod tests {
                 destroys: -1.0,
                 conditional: -1.0,
                 corrects: -1.0,
+                tells: -1.0,
                 fits: vec![fit],
             },
             like: like

@@ -136,6 +136,7 @@ impl Lexicon {
             destroys: -1.0,
             conditional: -1.0,
             corrects: -1.0,
+            tells: -1.0,
             fits: self.scored(text, NAMED_ALONE).into_iter().map(fit).collect(),
         }
     }

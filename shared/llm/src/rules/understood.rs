@@ -30,6 +30,12 @@ const PIECE_CLEARLY: f32 = 0.8;
 const BESIDE_THE_WHOLE: f32 = 0.5;
 /// What must speak for a piece being a request of its own.
 const PIECE_ASKS: f32 = 0.15;
+/// What speaks for that by how well it fits an agent, for each standard deviation beyond so many.
+const PIECE_FIT_ASKS: f32 = 0.3;
+const PIECE_FIT_FROM: f32 = 2.5;
+/// What must not speak for a piece telling how things are, for it to be for an agent by itself; or how well it must fit that one.
+const OWNS_TELLS: f32 = -0.2;
+const OWNS_FIT: f32 = 2.0;
 /// What must speak for a piece being a request for it to be named where nobody does it, and against its telling how things are; how
 /// badly it must fit everybody, and how much better a piece of the text must fit its agent than all of it does.
 const NOBODYS: f32 = 0.25;
@@ -309,7 +315,9 @@ impl Told<'_> {
                 true => PIECE_FITS,
                 false => PIECE_FITS + BESIDE_THE_WHOLE * clear,
             };
-            (reading.asks() >= PIECE_ASKS && fit >= least).then_some(agent)
+            // What is told beside a request is for nobody by itself.
+            (asks(reading) >= PIECE_ASKS && fit >= least && (reading.tells < OWNS_TELLS || fit >= OWNS_FIT))
+                .then_some(agent)
         };
         let found: Vec<Option<usize>> = self.readings.iter().map(best).collect();
         let clear = |reading: &Reading, own: usize| {
@@ -372,6 +380,12 @@ impl Told<'_> {
         };
         Step::Choose { of: all(), why }
     }
+}
+
+/// What speaks for a piece asking for something of its own: what few words ask, an agent that they fit says.
+fn asks(reading: &Reading) -> f32 {
+    let fit = reading.ranked().first().map_or(0.0, |(_, fit)| *fit);
+    reading.asks() + PIECE_FIT_ASKS * (fit - PIECE_FIT_FROM).max(0.0)
 }
 
 /// Why what reads so is not done before its user was asked.

@@ -17,6 +17,7 @@ use crate::broker_cards;
 use crate::error::RouteError;
 use crate::find_agent::visible;
 use crate::register_agent::{callable, declared, done, fetch_reason, healthy, types_of};
+use crate::rehearsal;
 use crate::rules::{Terms, added_tags, admit};
 use crate::view::AgentView;
 
@@ -30,8 +31,10 @@ pub(crate) async fn check(
     target.may_change(agent.tenant.as_ref())?;
     let checked = look_again(&state, agent.clone()).await?;
     let cards = state.store.registry();
+    let mut warnings = Vec::new();
     if checked.health.ok {
         done(cards.replace(&agent, &checked).await?)?;
+        warnings = rehearsal::warnings(&state, &checked.card).await;
     } else {
         let health = checked.health.clone();
         if !cards
@@ -41,7 +44,7 @@ pub(crate) async fn check(
             return Err(RouteError::NotFound);
         }
     }
-    Ok(Json(checked.into()))
+    Ok(Json(AgentView::warned(checked, warnings)))
 }
 
 /// The agent as its card says now.

@@ -23,7 +23,7 @@ use crate::body::parse;
 use crate::broker_cards;
 use crate::declare_type;
 use crate::error::RouteError;
-use crate::rehearsal;
+use crate::rehearsal::{self, why};
 use crate::rules::{Terms, admit, type_names};
 use crate::view::AgentView;
 
@@ -229,18 +229,6 @@ pub(crate) fn fetch_reason(state: &State, (card_url, fault): (&Url, &CallError))
         return reason.to_owned();
     }
     format!("the card cannot be fetched: {}", why(fault))
-}
-
-/// Why a call brought nothing: enough to mend it, nothing that would map somebody's network.
-pub(crate) fn why(fault: &CallError) -> String {
-    let why = match fault {
-        CallError::NotAllowed(_) => "its address is not one that may be called",
-        CallError::Timeout => "nobody answered in time",
-        CallError::Unreachable { .. } => "nobody answers there",
-        CallError::Status(status) => return format!("the answer was {status}"),
-        _ => "the answer is not JSON of an allowed size",
-    };
-    why.to_owned()
 }
 
 /// Hosts as addresses have them. Each is one host: `*` names none.

@@ -11,7 +11,6 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::State;
-use crate::register_agent::why;
 
 /// How long the call may take.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -70,4 +69,16 @@ fn of_call((card, to): (&ForeignCard, &Endpoint), fault: &CallError) -> Option<S
         }
         fault => format!("its endpoint does not answer as agents do: {}", why(fault)),
     })
+}
+
+/// Why a call brought nothing: enough to mend it, nothing that would map somebody's network.
+pub(crate) fn why(fault: &CallError) -> String {
+    let why = match fault {
+        CallError::NotAllowed(_) => "its address is not one that may be called",
+        CallError::Timeout => "nobody answered in time",
+        CallError::Unreachable { .. } => "nobody answers there",
+        CallError::Status(status) => return format!("the answer was {status}"),
+        _ => "the answer is not JSON of an allowed size",
+    };
+    why.to_owned()
 }

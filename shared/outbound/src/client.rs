@@ -1,5 +1,6 @@
 //! The guarded client: one HTTP exchange with bounded time, bounded body, checked address and a trace.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -352,14 +353,18 @@ impl Answered {
 
 /// What a failed exchange means. The guard's own refusal sits somewhere in the chain of causes.
 pub(crate) fn failed(error: reqwest::Error) -> CallError {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
     while let Some(source) = cause {
         if let Some(Blocked(reason)) = source.downcast_ref::<Blocked>() {
             return CallError::NotAllowed((*reason).to_owned());
         }
         cause = source.source();
     }
-    if error.is_timeout() && !error.is_connect() {
+    // Below what the client says of a body is either the connection or, where it is packed, what is wrong with that.
+    let packed = error.source().and_then(Error::source);
+    if packed.is_some_and(|cause| error.is_decode() && cause.is::<std::io::Error>()) {
+        CallError::BadAnswer("it is packed wrongly".to_owned())
+    } else if error.is_timeout() && !error.is_connect() {
         CallError::Timeout
     } else {
         // The URL may hold what no log should.

@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use http::header::ACCEPT_ENCODING;
+use http::{HeaderMap, HeaderValue};
+
 use crate::Policy;
 use crate::guard::GuardedDns;
 
@@ -34,8 +37,12 @@ impl Http {
         if let Some(client) = self.made.get() {
             return Ok(client);
         }
+        // Nobody is asked to pack an answer. Some do so all the same: it is unpacked as it is read, and whoever reads it counts
+        // what comes out.
+        let unpacked = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
         #[expect(clippy::disallowed_methods, reason = "this is the guarded client")]
         let client = reqwest::Client::builder()
+            .default_headers(unpacked)
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .referer(false)

@@ -37,12 +37,11 @@ impl Http {
         if let Some(client) = self.made.get() {
             return Ok(client);
         }
-        // Nobody is asked to pack an answer. Some do so all the same: it is unpacked as it is read, and whoever reads it counts
-        // what comes out.
-        let unpacked = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
+        // Whoever is told nothing may pack an answer in any way (RFC 9110 §12.5.3).
+        let as_it_is = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
         #[expect(clippy::disallowed_methods, reason = "this is the guarded client")]
         let client = reqwest::Client::builder()
-            .default_headers(unpacked)
+            .default_headers(as_it_is)
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .referer(false)

@@ -369,6 +369,9 @@ mod tests {
             ("DATA:text/plain;charset=utf-8;BASE64,aGk=", "hi"),
             ("data:text/plain;base64,aGk%3D", "hi"),
             ("data:text/plain;name=base64,aGk=", "aGk="),
+            ("data:;base64,aGk=", "hi"),
+            ("data:;charset=utf-8,hi", "hi"),
+            ("data:text/plain;charset=utf-8;name=a.txt;base64,aGk=", "hi"),
         ] {
             let (part, read) = of("text/plain", url).unwrap();
             assert_eq!(read.as_deref(), Some(bytes.as_bytes()), "{url}");
@@ -378,6 +381,7 @@ mod tests {
             ("text/plain", "data:text/plain;base64,*"),
             ("text/plain", "data:text/plain;base64,aGk"),
             ("text/plain", "data:text/plain"),
+            ("text/plain", "aGk="),
             ("text/plain", "javascript:a,b"),
             ("text/plain", "blob:https://a.example/1,2"),
             ("image/png", "data:image/png,not%20a%20picture"),

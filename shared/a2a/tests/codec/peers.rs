@@ -60,6 +60,7 @@ fn a_result_is_read_whatever_its_status_message_looks_like() {
     for message in [
         json!({ "role": "ROLE_AGENT", "messageId": "m", "parts": [] }),
         json!({ "role": "agent", "kind": "message", "messageId": "m" }),
+        json!({ "role": "agent", "parts": null, "referenceTaskIds": null }),
         json!({ "role": "ROLE_AGENT", "parts": [{ "text": "" }] }),
         json!({ "role": "ROLE_NOBODY", "messageId": "m m", "parts": 7, "metadata": [] }),
         json!({}),
@@ -181,6 +182,7 @@ fn an_answer_says_itself_what_it_is() {
         json!({ "task": new, "message": null }),
         json!({ "root": old }),
         json!({ "root": { "task": new } }),
+        json!({ "task": new, "statusUpdate": null, "artifactUpdate": null }),
     ] {
         let read = task(&told);
         assert_eq!(
@@ -244,6 +246,22 @@ fn an_id_and_a_state_are_all_that_a_task_needs() {
 }
 
 #[test]
+fn a_result_without_parts_hides_no_other() {
+    for odd in [
+        json!({ "artifactId": "b", "parts": null }),
+        json!({ "artifactId": "b", "parts": [] }),
+        json!({ "artifactId": "b" }),
+        json!(null),
+    ] {
+        for mut told in tasks(&Value::Null, &json!([{ "text": "pong" }])) {
+            told["artifacts"].as_array_mut().unwrap().insert(0, odd.clone());
+            let read = texts(&task(&told).artifacts).concat();
+            assert_eq!(read, "pong", "{told}");
+        }
+    }
+}
+
+#[test]
 fn results_without_names_of_their_own_stay_apart() {
     let told = json!({ "id": "r-1", "status": { "state": "completed" },
         "artifacts": [{ "parts": [{ "text": "a" }] }, { "artifactId": 7, "parts": [{ "text": "b" }] }, { "parts": [{ "text": "c" }] }] });
@@ -263,6 +281,8 @@ fn news_are_read_in_any_clothing() {
         json!({ "status_update": update }),
         update.clone(),
         json!({ "jsonrpc": "2.0", "id": 1, "result": { "statusUpdate": update } }),
+        json!({ "statusUpdate": { "taskId": "r-1", "final": true, "status": { "state": "TASK_STATE_COMPLETED" } } }),
+        json!({ "task": null, "message": null, "statusUpdate": update }),
         json!({ "kind": "status-update", "taskId": "r-1", "final": true, "status": { "state": "completed" } }),
     ] {
         let read = news(&told);
@@ -272,6 +292,12 @@ fn news_are_read_in_any_clothing() {
             "{told}"
         );
         assert!(!read.snapshot, "{told}");
+    }
+    // The whole task, wrapped and bare, as older senders have it.
+    let [new, old] = tasks(&Value::Null, &json!([{ "text": "pong" }]));
+    for told in [json!({ "task": new }), new, old] {
+        let read = news(&told);
+        assert!(read.snapshot && read.artifacts.len() == 1, "{told}");
     }
     let piece = json!({ "taskId": "r-1", "append": true, "artifact": { "parts": [{ "text": "po" }, {}] } });
     for told in [json!({ "artifactUpdate": piece }), piece.clone()] {

@@ -298,6 +298,19 @@ mod tests {
             let listed = names(&json!([good("a"), odd, good("b")]));
             assert_eq!(listed, Some(vec!["a".to_owned(), "b".to_owned()]), "{odd}");
         }
+        // A schema that says nothing, or no object, is its tool's own affair.
+        for schema in [
+            json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
+            json!({"anyOf": [{"type": "object"}, {"type": "object", "required": ["a"]}]}),
+            json!({"type": "string"}),
+            json!({"type": "object"}),
+            json!({}),
+        ] {
+            let odd =
+                json!({"name": "odd", "inputSchema": schema, "outputSchema": null, "annotations": null});
+            let listed = names(&json!([good("a"), odd]));
+            assert_eq!(listed, Some(vec!["a".to_owned(), "odd".to_owned()]), "{odd}");
+        }
         assert_eq!(names(&json!({})), None, "no list at all");
     }
 

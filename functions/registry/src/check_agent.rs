@@ -15,7 +15,7 @@ use crate::State;
 use crate::access::Writer;
 use crate::broker_cards;
 use crate::error::RouteError;
-use crate::find_agent::visible;
+use crate::find_agent::changeable;
 use crate::register_agent::{callable, declared, done, fetch_reason, healthy, types_of};
 use crate::rehearsal;
 use crate::rules::{Terms, added_tags, admit};
@@ -26,9 +26,7 @@ pub(crate) async fn check(
     Held(state): Held<Arc<State>>,
     Path(id): Path<String>,
 ) -> Result<Json<AgentView>, RouteError> {
-    let target = writer.view()?;
-    let agent = visible(&state, &target.view, &id).await?;
-    target.may_change(agent.tenant.as_ref())?;
+    let (agent, _) = changeable(&state, writer, &id).await?;
     let checked = look_again(&state, agent.clone()).await?;
     let cards = state.store.registry();
     let mut warnings = Vec::new();

@@ -134,12 +134,12 @@ fn served() -> Routes<Arc<State>> {
         .post(
             "/agents/{id}/disable",
             "switches an agent off: no host is offered it",
-            enable_agent::disable,
+            |writer, state, id| enable_agent::switch(writer, state, id, true),
         )
         .post(
             "/agents/{id}/enable",
             "switches an agent on again",
-            enable_agent::enable,
+            |writer, state, id| enable_agent::switch(writer, state, id, false),
         )
         .get("/types", "lists the types of agents", list_types::list)
         .put(

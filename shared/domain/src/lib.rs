@@ -57,7 +57,7 @@ mod user_context;
 
 pub use brand::{Brand, Colour, DARK_SURFACES, LIGHT_SURFACES, LOGO, Scheme};
 pub use caller::{Caller, Scope, Scopes};
-pub use clean::{clean, clean_lines};
+pub use clean::{clean, clean_lines, is_hidden};
 pub use entropy::{Entropy, SystemEntropy};
 pub use grant::GrantKey;
 pub use heard::Heard;

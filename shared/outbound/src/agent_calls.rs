@@ -62,23 +62,14 @@ impl Outbound {
         call: &SendCall,
         token: Option<&SecretString>,
     ) -> Result<SendResponse, CallError> {
-        self.send_by(to, (call, None), token).await
+        self.send_with(to, (call, None), token).await
     }
 
-    /// The same, with this extension in use where the agent has it.
+    /// The same, with this extension in use, if any, where the agent has it.
     ///
     /// # Errors
     /// [`CallError`].
     pub async fn send_with(
-        &self,
-        to: &Endpoint,
-        (call, extension): (&SendCall, &'static str),
-        token: Option<&SecretString>,
-    ) -> Result<SendResponse, CallError> {
-        self.send_by(to, (call, Some(extension)), token).await
-    }
-
-    async fn send_by(
         &self,
         to: &Endpoint,
         (call, extension): (&SendCall, Option<&'static str>),

@@ -96,7 +96,7 @@ fn attached(part: &Value) -> Result<(Part, Option<Vec<u8>>), RouteError> {
     if !is_media_type(media) {
         return Err(invalid("a file part's mediaType must be like text/plain"));
     }
-    if name.is_some_and(|name| name.chars().count() > NAME_MAX || name.contains(is_unseen)) {
+    if name.is_some_and(|name| name.chars().count() > NAME_MAX || name.contains(domain::is_hidden)) {
         return Err(invalid(
             "a file part's filename must have at most 200 characters, all of which can be seen",
         ));
@@ -193,12 +193,6 @@ fn is_media_type(media: &str) -> bool {
 
 fn essence(media: &str) -> &str {
     media.split(';').next().unwrap_or_default().trim()
-}
-
-/// What nobody sees in a name, or what turns its letters around.
-fn is_unseen(one: char) -> bool {
-    one.is_control()
-        || matches!(one, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Whether bytes are surely not of a media type. What cannot be told from bytes is believed.

@@ -111,7 +111,7 @@ fn took(time: Duration) -> String {
 /// A text on one line, at most so long. What would move the cursor, colour the terminal or turn the direction of writing
 /// is left out: people and agents wrote it, and it must not look like ours.
 fn cut(text: &str, max: usize) -> String {
-    let words = domain::clean(text, max + 1);
+    let words = domain::clean(text, max.saturating_add(2));
     if words.chars().count() <= max {
         return words;
     }

@@ -102,7 +102,7 @@ fn binding(state: &str) -> String {
 
 /// One line of at most so many characters. Marks that turn the direction of text would let words pass for others.
 fn cleaned(text: &str, most: usize) -> String {
-    let line = domain::clean(text, most.saturating_add(1));
+    let line = domain::clean(text, most.saturating_add(2));
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{} …", line.get(..end).unwrap_or_default().trim_end()),
         None => line,

@@ -261,6 +261,44 @@ fn a_result_without_parts_hides_no_other() {
     }
 }
 
+/// The Go SDK's JSON, as its own codec tests have it: what is empty is left out, times have nanoseconds and a zone, data may be any
+/// JSON. A list that is nil is null where a field is not left out for it, as in any program in Go.
+#[test]
+fn what_the_go_sdk_writes_is_read() {
+    let at = "2026-01-01T01:00:00.123456789+01:00";
+    let parts = json!([{ "text": "pong" }, { "raw": "//4=", "filename": "a", "mediaType": "image/png" }, { "data": 12.34 },
+        { "data": ["a", 1, true] }, { "url": "https://a.example/1.png", "filename": "b" }, { "text": "!", "metadata": { "a": "b" } }]);
+    let result = json!({ "id": "r-1", "contextId": "c", "status": { "state": "TASK_STATE_COMPLETED", "timestamp": at },
+        "artifacts": [{ "artifactId": "a", "parts": parts }] });
+    for told in [json!({ "task": result }), result] {
+        let Ok(SendResponse::Task(read)) = decode::send_result(&told, Generation::V1_0) else {
+            panic!("{told}")
+        };
+        assert_eq!(read.artifacts[0].parts.len(), 6, "{told}");
+        assert!(
+            read.artifacts[0].metadata.is_empty() && read.status.at.is_some(),
+            "{read:?}"
+        );
+    }
+    let old = json!({ "kind": "task", "id": "r-1", "contextId": "c", "artifacts": null, "history": null, "metadata": null,
+        "status": { "state": "completed", "timestamp": at, "message": { "kind": "message", "messageId": "m", "role": "agent",
+            "parts": [{ "kind": "text", "text": "done", "metadata": null }], "extensions": null, "referenceTaskIds": null } } });
+    assert_eq!(task(&old).status.text.as_deref(), Some("done"));
+    let message =
+        json!({ "message": { "messageId": "m", "role": "ROLE_AGENT", "parts": [{ "text": "pong" }] } });
+    assert_eq!(said(&message), "pong");
+    for told in [
+        json!({ "statusUpdate": { "taskId": "r-1", "contextId": "c", "final": false,
+            "status": { "state": "TASK_STATE_WORKING", "timestamp": at } } }),
+        json!({ "artifactUpdate": { "taskId": "r-1", "contextId": "c",
+            "artifact": { "artifactId": "a", "parts": [{ "text": "pong" }] } } }),
+    ] {
+        let read = news(&told);
+        let is_read = read.update.is_some() || read.artifacts.len() == 1;
+        assert!(is_read && read.remote_task_id.is_some(), "{told}");
+    }
+}
+
 #[test]
 fn results_without_names_of_their_own_stay_apart() {
     let told = json!({ "id": "r-1", "status": { "state": "completed" },

@@ -330,5 +330,9 @@ mod tests {
             };
             assert_eq!(result.content.len(), 1, "{odd}");
         }
+        // A text that was cut in the middle of a character, with a mark in front of it all.
+        let cut = b"\xef\xbb\xbf{\"jsonrpc\": \"2.0\", \"id\": 1, \"result\": {\"content\": [{\"type\": \"text\", \"text\": \"pong \\ud83d\"}]}}";
+        let told = serde_json::to_string(&message_of(cut).unwrap()).unwrap();
+        assert!(told.contains("pong \u{fffd}"), "{told}");
     }
 }

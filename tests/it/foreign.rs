@@ -7,13 +7,9 @@ use system_testing::binary::{self, Up};
 use system_testing::peers::CurrencyAgent;
 use system_testing::{User, binary::free_port};
 
-/// The command registers the agent, the host finds it, the SDK's own push brings the result.
-async fn registered_and_used(generation: &str) {
-    let agent = CurrencyAgent::start(generation, 0.3);
-    let data = tempfile::tempdir().expect("a folder");
-    let up = Up::start(data.path(), free_port());
-    let folder = data.path().to_str().expect("a path");
-    let registered = binary::run(&[
+/// Registers it for everybody; what the command says of it.
+fn registered(agent: &CurrencyAgent, folder: &str) -> String {
+    let card = [
         "agent",
         "register",
         &agent.card,
@@ -21,10 +17,19 @@ async fn registered_and_used(generation: &str) {
         "type:currency",
         "--scope",
         "global",
-        "--data",
-        folder,
-    ]);
+    ];
+    let registered = binary::run(&[&card[..], &["--data", folder]].concat());
     assert!(registered.status.success(), "{registered:?}");
+    String::from_utf8(registered.stdout).expect("text")
+}
+
+/// The command registers the agent, the host finds it, the SDK's own push brings the result.
+async fn registered_and_used(generation: &str) {
+    let agent = CurrencyAgent::start(generation, 0.3);
+    let data = tempfile::tempdir().expect("a folder");
+    let up = Up::start(data.path(), free_port());
+    let folder = data.path().to_str().expect("a path");
+    assert!(!registered(&agent, folder).contains("warning"));
     let listed = binary::run(&["agents", "--data", folder]);
     assert!(
         String::from_utf8_lossy(&listed.stdout).contains("currency"),
@@ -65,6 +70,40 @@ async fn a_python_agent_of_0_3_is_registered_and_delegated_to() {
     registered_and_used("0.3").await;
 }
 
+/// Registers an agent and asks it once; what the command said of it.
+async fn asked_once(agent: CurrencyAgent) -> String {
+    let data = tempfile::tempdir().expect("a folder");
+    let up = Up::start(data.path(), free_port());
+    let said = registered(&agent, data.path().to_str().expect("a path"));
+    let user = User::new(up.base("acme"));
+    let answer = user.ask("How much is 100 euros in kroner?").await;
+    let task = user.until(&answer.task_id(), &["completed"]).await;
+    assert_eq!(agent.runs().await, 1, "asked once");
+    let parts = task["artifacts"][0]["parts"].as_array().expect("a result");
+    let result: String = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+    assert_eq!(result, "100 EUR is 1160.00 NOK.", "{task:#}");
+    said
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_javascript_agent_whose_words_come_in_pieces_is_delegated_to() {
+    let said = asked_once(CurrencyAgent::start_javascript(&["0.4"])).await;
+    assert!(!said.contains("warning"), "{said}");
+}
+
+/// Longer than any other call may take. An agent on the official SDKs that does so has no task to be looked at, and pushes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_that_answer_when_they_are_done_are_waited_for_and_asked_once() {
+    let javascript = CurrencyAgent::start_javascript(&["21", "--blocking"]);
+    let python = CurrencyAgent::start_blocking(21.0);
+    for said in <[_; 2]>::from(tokio::join!(asked_once(javascript), asked_once(python))) {
+        assert!(
+            said.contains("warning: its card says that it does not push"),
+            "{said}"
+        );
+    }
+}
+
 /// The system is killed while the foreign agent works; its push finds nobody. After the restart the host asks.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_result_that_found_nobody_is_fetched_after_the_restart() {
@@ -73,18 +112,7 @@ async fn a_result_that_found_nobody_is_fetched_after_the_restart() {
     let port = free_port();
     let mut up = Up::start(data.path(), port);
     let folder = data.path().to_str().expect("a path");
-    let registered = binary::run(&[
-        "agent",
-        "register",
-        &agent.card,
-        "--tag",
-        "type:currency",
-        "--scope",
-        "global",
-        "--data",
-        folder,
-    ]);
-    assert!(registered.status.success(), "{registered:?}");
+    registered(&agent, folder);
     let user = Arc::new(User::new(up.base("acme")));
     user.ask("hello").await;
     let prompt = "How much is 100 euros in kroner?";

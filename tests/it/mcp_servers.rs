@@ -1,5 +1,6 @@
-//! MCP servers that are not ours: on the official Python SDK in both of its versions, and so in both revisions of the protocol; and
-//! the one for stays that is published on npm, on the official TypeScript SDK.
+//! MCP servers that are not ours: on the official Python SDK in both of its versions, and so in both revisions of the protocol; by
+//! FastMCP; the one for stays that is published on npm, on the official TypeScript SDK; and the one of the protocol's own project
+//! that has something of everything.
 
 use std::sync::Arc;
 
@@ -71,12 +72,14 @@ async fn the_published_server_for_stays_has_the_tools_that_are_asked_for() {
 }
 
 #[tokio::test]
-async fn the_official_python_server_is_asked_in_both_revisions() {
+async fn python_servers_of_two_makers_are_asked_in_both_revisions() {
     for (environment, arguments) in [
         ("mcp", &[][..]),
         ("mcp", &["--json"]),
         ("mcp1", &[]),
         ("mcp1", &["--json"]),
+        ("mcp", &["--fast"]),
+        ("mcp", &["--fast", "--json"]),
     ] {
         let server = McpServer::start(environment, arguments);
         let client = client(&server);
@@ -108,4 +111,52 @@ async fn the_official_python_server_is_asked_in_both_revisions() {
             "{environment} {arguments:?}"
         );
     }
+}
+
+/// Our agents read data, and data is read beside every kind of block that the protocol knows; where there are words alone, that is
+/// said, whatever stands beside them.
+#[tokio::test]
+async fn the_server_that_has_everything_spoils_nothing_by_what_is_odd() {
+    let server = McpServer::start_everything();
+    let client = client(&server);
+    let tools = client.tools().await.expect("tools");
+    assert!(tools.len() >= 10, "{}", tools.len());
+    let pins = Pins::of(&tools);
+    for (tool, arguments) in [
+        ("echo", json!({"message": "hello"})),
+        ("get-tiny-image", json!({})),
+        (
+            "get-annotated-message",
+            json!({"messageType": "success", "includeImage": true}),
+        ),
+        ("get-resource-links", json!({"count": 2})),
+        (
+            "get-resource-reference",
+            json!({"resourceType": "Text", "resourceId": 1}),
+        ),
+        // News of its progress come before the answer.
+        (
+            "trigger-long-running-operation",
+            json!({"duration": 1, "steps": 4}),
+        ),
+    ] {
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let told = client.call(&pins, tool, arguments).await;
+        let is_words =
+            matches!(&told, Err(McpError::Call(error)) if error.to_string().contains("its text is no JSON"));
+        assert!(is_words, "{tool}: {told:?}");
+    }
+    let place = Map::from_iter([("location".to_owned(), json!("Chicago"))]);
+    let found = client.call(&pins, "get-structured-content", place).await;
+    assert!(
+        found.as_ref().is_ok_and(|found| found["temperature"].is_number()),
+        "{found:?}"
+    );
+    let said = json!({"message": "{\"rain\": 4}"});
+    let said = client
+        .call(&pins, "echo", said.as_object().cloned().unwrap_or_default())
+        .await;
+    assert!(said.is_err(), "words stand before it: {said:?}");
+    let refused = client.call(&pins, "get-sum", oslo()).await;
+    assert!(matches!(refused, Err(McpError::Misfit { .. })), "{refused:?}");
 }

@@ -3,7 +3,9 @@
 It converts amounts between currencies at fixed reference rates, asks into which where that is
 not said, works in the background, and calls the client's webhook through the SDK's own push sender.
 
-    currency_agent.py [--port 0] [--delay SECONDS] [--generation 1.0|0.3|both]
+    currency_agent.py [--port 0] [--delay SECONDS] [--generation 1.0|0.3|both] [--blocking]
+
+Where it blocks, it says nothing before it is done, and that by a mere message: it has no tasks and pushes nothing.
 
 Prints one JSON line, {"url": …, "card": …}, once it listens.
 """
@@ -16,7 +18,7 @@ import socket
 
 import httpx
 import uvicorn
-from a2a.helpers import get_message_text, new_text_part
+from a2a.helpers import get_message_text, new_text_message, new_text_part
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
@@ -44,14 +46,19 @@ def currencies(text: str) -> list[str]:
 
 
 class Currency(AgentExecutor):
-    def __init__(self, delay: float) -> None:
+    def __init__(self, delay: float, blocking: bool) -> None:
         self.delay = delay
+        self.blocking = blocking
         self.runs = 0
         self.seen: list[str] = []
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         self.runs += 1
         self.seen.append(context.message.message_id)
+        if self.blocking:
+            await asyncio.sleep(self.delay)
+            await event_queue.enqueue_event(new_text_message("100 EUR is 1160.00 NOK.", role=Role.ROLE_AGENT))
+            return
         if context.current_task is None:
             task = Task(
                 id=context.task_id,
@@ -88,7 +95,7 @@ class Currency(AgentExecutor):
         await updater.cancel()
 
 
-def card(url: str, generation: str) -> AgentCard:
+def card(url: str, generation: str, blocking: bool) -> AgentCard:
     versions = ["1.0", "0.3"] if generation == "both" else [generation]
     return AgentCard(
         name="Currency",
@@ -97,7 +104,7 @@ def card(url: str, generation: str) -> AgentCard:
         supported_interfaces=[
             AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version=version) for version in versions
         ],
-        capabilities=AgentCapabilities(streaming=True, push_notifications=True),
+        capabilities=AgentCapabilities(streaming=True, push_notifications=not blocking),
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
         skills=[
@@ -112,13 +119,13 @@ def card(url: str, generation: str) -> AgentCard:
     )
 
 
-async def serve(port: int, delay: float, generation: str) -> None:
+async def serve(port: int, delay: float, generation: str, blocking: bool) -> None:
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    executor = Currency(delay)
-    agent_card = card(url, generation)
+    executor = Currency(delay, blocking)
+    agent_card = card(url, generation, blocking)
     configs = InMemoryPushNotificationConfigStore()
     async with httpx.AsyncClient(timeout=10) as client:
         handler = DefaultRequestHandler(
@@ -147,5 +154,6 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--delay", type=float, default=0.3, help="seconds the work takes")
     parser.add_argument("--generation", choices=["1.0", "0.3", "both"], default="1.0")
+    parser.add_argument("--blocking", action="store_true", help="answers when it is done, with a mere message")
     arguments = parser.parse_args()
-    asyncio.run(serve(arguments.port, arguments.delay, arguments.generation))
+    asyncio.run(serve(arguments.port, arguments.delay, arguments.generation, arguments.blocking))

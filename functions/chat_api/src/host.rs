@@ -38,22 +38,7 @@ pub(crate) struct Sender {
 
 /// A client of the tenant's host agent.
 pub(crate) struct HostClient {
-    endpoint: Endpoint,
-    tenant: Tenant,
-    issuer: String,
-    key: Arc<SigningKey>,
-    outbound: Outbound,
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    push: Arc<WebPushKeys>,
-    /// Where the host tells of tasks whose owners want to hear of them in browsers.
-    tells_at: Url,
-    tokens: Mutex<HashMap<Owner, (SecretString, Timestamp)>>,
-}
-
-/// What the client of the host is made of.
-pub(crate) struct HostClientParts {
-    pub(crate) url: Url,
+    pub(crate) endpoint: Endpoint,
     pub(crate) tenant: Tenant,
     pub(crate) issuer: String,
     pub(crate) key: Arc<SigningKey>,
@@ -61,40 +46,21 @@ pub(crate) struct HostClientParts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) push: Arc<WebPushKeys>,
+    /// Where the host tells of tasks whose owners want to hear of them in browsers.
     pub(crate) tells_at: Url,
+    /// Made once for each owner, for as long as they are good.
+    pub(crate) tokens: Mutex<HashMap<Owner, (SecretString, Timestamp)>>,
 }
 
 impl HostClient {
-    pub(crate) fn new(parts: HostClientParts) -> Self {
-        let HostClientParts {
-            url,
-            tenant,
-            issuer,
-            key,
-            outbound,
-            clock,
-            entropy,
-            push,
-            tells_at,
-        } = parts;
-        let endpoint = Endpoint {
+    /// The host's interface at its address.
+    pub(crate) fn endpoint(url: Url) -> Endpoint {
+        Endpoint {
             url,
             generation: Generation::V1_0,
             transport: Transport::JsonRpc,
             tenant: None,
             resource: None,
-        };
-        Self {
-            endpoint,
-            tenant,
-            issuer,
-            key,
-            outbound,
-            clock,
-            entropy,
-            push,
-            tells_at,
-            tokens: Mutex::default(),
         }
     }
 
@@ -117,7 +83,7 @@ impl HostClient {
         // The page shows words as they come, where the host's model gives them so.
         let sent = self
             .outbound
-            .send_with(&self.endpoint, (&call, a2a::DRAFTS), Some(&token));
+            .send_with(&self.endpoint, (&call, Some(a2a::DRAFTS)), Some(&token));
         Ok(sent.await?)
     }
 

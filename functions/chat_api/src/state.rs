@@ -1,7 +1,7 @@
 //! The app state: what the function is given, and what its handlers share.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use auth::SigningKey;
@@ -12,7 +12,7 @@ use store::{OwnSettings, Store};
 use url::Url;
 
 use crate::chat::known_models::LastModels;
-use crate::host::{HostClient, HostClientParts};
+use crate::host::HostClient;
 use crate::ops::registry::RegistryClient;
 use crate::page::built::Built;
 use crate::push::services::PushServices;
@@ -147,8 +147,8 @@ impl AppState {
             clock: clock.clone(),
             entropy: entropy.clone(),
         };
-        let host_client = HostClient::new(HostClientParts {
-            url: host_url,
+        let host_client = HostClient {
+            endpoint: HostClient::endpoint(host_url),
             tenant: tenant.clone(),
             issuer,
             key,
@@ -157,7 +157,8 @@ impl AppState {
             push: Arc::clone(&push),
             clock: clock.clone(),
             entropy: entropy.clone(),
-        });
+            tokens: Mutex::default(),
+        };
         Self {
             sign_in: below(&base, "signin"),
             require_sign_in,

@@ -148,16 +148,16 @@ impl<'a> Visit<'a> {
         match self.next(&asked, &browser).await? {
             Next::SignIn if asked.prompt == Prompt::None => {
                 let fault = fault("login_required", "nobody is signed in");
-                Ok(self.back(&asked.reply, StatusCode::FOUND, &ClientAnswer::Fault(fault)))
+                Ok(self.refuse(&asked, StatusCode::FOUND, fault))
             }
             Next::SignIn => Ok(self.login_page(browser, &asked, None)),
             Next::Agree(_) if asked.prompt == Prompt::None => {
                 let fault = fault("consent_required", "the person has not agreed to this yet");
-                Ok(self.back(&asked.reply, StatusCode::FOUND, &ClientAnswer::Fault(fault)))
+                Ok(self.refuse(&asked, StatusCode::FOUND, fault))
             }
             Next::MayNot(signed_in) => {
                 self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied");
-                Ok(self.back(&asked.reply, StatusCode::FOUND, &ClientAnswer::Fault(NOT_THEIRS)))
+                Ok(self.refuse(&asked, StatusCode::FOUND, NOT_THEIRS))
             }
             Next::Agree(signed_in) => {
                 let token = signed_in.form_token(&self.query);
@@ -232,7 +232,7 @@ impl<'a> Visit<'a> {
                 }
                 if step == Some("cancel") {
                     self.told(&asked, Actor::Unknown, "denied");
-                    return Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &ClientAnswer::Fault(DENIED)));
+                    return Ok(self.refuse(&asked, StatusCode::SEE_OTHER, DENIED));
                 }
                 let (username, password) = (one("username"), one("password"));
                 let from = (&browser, self.source);
@@ -256,11 +256,7 @@ impl<'a> Visit<'a> {
                 match step {
                     Some("allow") if !may_allow(&asked, &signed_in) => {
                         self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied");
-                        Ok(self.back(
-                            &asked.reply,
-                            StatusCode::SEE_OTHER,
-                            &ClientAnswer::Fault(NOT_THEIRS),
-                        ))
+                        Ok(self.refuse(&asked, StatusCode::SEE_OTHER, NOT_THEIRS))
                     }
                     Some("allow") => {
                         self.remember(&asked, &signed_in).await?;
@@ -268,7 +264,7 @@ impl<'a> Visit<'a> {
                     }
                     Some("deny") => {
                         self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied");
-                        Ok(self.back(&asked.reply, StatusCode::SEE_OTHER, &ClientAnswer::Fault(DENIED)))
+                        Ok(self.refuse(&asked, StatusCode::SEE_OTHER, DENIED))
                     }
                     _ => {
                         let unset = signed_in.end(self.app, &self.here).await?;
@@ -369,6 +365,10 @@ impl<'a> Visit<'a> {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
         response
+    }
+
+    fn refuse(&self, asked: &Asked, status: StatusCode, fault: Fault) -> Response {
+        self.back(&asked.reply, status, &ClientAnswer::Fault(fault))
     }
 
     /// The authorization response: RFC 6749 §4.1.2 with the `iss` of RFC 9207.

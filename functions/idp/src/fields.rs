@@ -52,6 +52,12 @@ impl Fields {
         }
     }
 
+    /// The value of a parameter that must stand there, once.
+    pub(crate) fn needed(&self, name: &str, missing: &'static str) -> Result<&str, TokenError> {
+        let told = self.one(name).unwrap_or_default();
+        told.ok_or(TokenError::invalid(missing))
+    }
+
     /// Every value of a parameter that may be repeated (`resource`, RFC 8707).
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         self.0.get(name).into_iter().flatten().map(String::as_str)

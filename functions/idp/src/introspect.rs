@@ -29,8 +29,7 @@ pub(crate) async fn answer(
     if client.public {
         return Err(TokenError::InvalidClient);
     }
-    let token = fields.one("token").unwrap_or_default();
-    let token = token.ok_or(TokenError::invalid("token is missing"))?;
+    let token = fields.needed("token", "token is missing")?;
     let told = match RefreshToken::parse(token) {
         Some(refresh) => of_refresh(&app, &here, &client, &refresh).await?,
         None => of_access(&app, &here, token).await?,

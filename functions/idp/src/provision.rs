@@ -188,9 +188,7 @@ pub async fn provision(
     entropy: &dyn Entropy,
 ) -> Result<(), ProvisionError> {
     // Everything that can be wrong with the clients is found before anything is written.
-    let mut clients: Vec<Client> = clients.iter().map(NewClient::stored).collect::<Result<_, _>>()?;
-    // The host comes last: from then on the tenant is there, and whoever finds it finds its users too.
-    clients.sort_by_key(|client| client.client_id == HOST_CLIENT);
+    let clients = in_order(clients)?;
     let identity = store.identity();
     for user in users {
         put_user(store, tenant, user, entropy).await?;
@@ -214,8 +212,7 @@ pub fn items(
     users: &[NewUser],
     entropy: &dyn Entropy,
 ) -> Result<Vec<Value>, ProvisionError> {
-    let mut clients: Vec<Client> = clients.iter().map(NewClient::stored).collect::<Result<_, _>>()?;
-    clients.sort_by_key(|client| client.client_id == HOST_CLIENT);
+    let clients = in_order(clients)?;
     let mut items = Vec::new();
     for user in users {
         let stored = user.stored(hash(&user.password, entropy)?)?;
@@ -226,6 +223,13 @@ pub fn items(
         items.push(client_item(tenant, &client)?);
     }
     Ok(items)
+}
+
+/// The host comes last: from then on the tenant is there, and whoever finds it finds its users too.
+fn in_order(clients: &[NewClient]) -> Result<Vec<Client>, ProvisionError> {
+    let mut clients: Vec<Client> = clients.iter().map(NewClient::stored).collect::<Result<_, _>>()?;
+    clients.sort_by_key(|client| client.client_id == HOST_CLIENT);
+    Ok(clients)
 }
 
 impl NewUser {

@@ -22,8 +22,7 @@ pub(crate) async fn revoke(
     fields: Fields,
 ) -> Result<Response, TokenError> {
     let client = client::authenticated(&app, &here, &headers, &fields).await?;
-    let token = fields.one("token").unwrap_or_default();
-    let token = token.ok_or(TokenError::invalid("token is missing"))?;
+    let token = fields.needed("token", "token is missing")?;
     let Some(refresh) = RefreshToken::parse(token) else {
         let is_access =
             own_token::verify(&app, &here, token).is_ok_and(|told| told.client_id == client.client_id);

@@ -29,10 +29,7 @@ pub(crate) async fn issue(
     fields: Fields,
 ) -> Result<Response, TokenError> {
     let client = client::authenticated(&app, &here, &headers, &fields).await?;
-    let grant = fields
-        .one("grant_type")
-        .unwrap_or_default()
-        .ok_or(TokenError::invalid("grant_type is missing"))?;
+    let grant = fields.needed("grant_type", "grant_type is missing")?;
     let request = TokenRequest {
         app: &app,
         here: &here,
@@ -82,15 +79,10 @@ struct Wanted<'a> {
 }
 
 impl TokenRequest<'_> {
-    fn needed(&self, name: &str, missing: &'static str) -> Result<&str, TokenError> {
-        let value = self.fields.one(name).unwrap_or_default();
-        value.ok_or(TokenError::invalid(missing))
-    }
-
     async fn code(&self) -> Result<Value, TokenError> {
-        let code = self.needed("code", "code is missing")?;
-        let redirect_uri = self.needed("redirect_uri", "redirect_uri is missing")?;
-        let verifier = self.needed("code_verifier", "code_verifier is missing")?;
+        let code = self.fields.needed("code", "code is missing")?;
+        let redirect_uri = self.fields.needed("redirect_uri", "redirect_uri is missing")?;
+        let verifier = self.fields.needed("code_verifier", "code_verifier is missing")?;
         let identity = self.app.identity();
         let tenant = &self.here.tenant;
         let family_id = self.app.entropy().uuid().to_string();
@@ -178,7 +170,7 @@ impl TokenRequest<'_> {
     }
 
     async fn refresh(&self) -> Result<Value, TokenError> {
-        let presented = self.needed("refresh_token", "refresh_token is missing")?;
+        let presented = self.fields.needed("refresh_token", "refresh_token is missing")?;
         let presented = RefreshToken::parse(presented).ok_or(STALE_REFRESH)?;
         let identity = self.app.identity();
         let tenant = &self.here.tenant;

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use auth::{Refusal, bearer};
+use auth::Refusal;
 use axum::Json;
 use axum::extract::State as Held;
 use axum::response::Response;
 use domain::{Owner, Timestamp};
 use http::HeaderMap;
-use http::header::AUTHORIZATION;
 use serde_json::json;
 use store::{StoreError, User};
 
@@ -26,8 +25,7 @@ pub(crate) async fn show(
     Held(app): Held<Arc<AppState>>,
     headers: HeaderMap,
 ) -> Result<Response, TokenError> {
-    let header = headers.get(AUTHORIZATION).map(|value| value.to_str());
-    let token = bearer(header.transpose().map_err(|_| Refusal::Malformed)?)?;
+    let token = edge::bearer(&headers)?;
     let told = own_token::verify(&app, &here, token)?;
     if !told.has_scope(OPENID) {
         let needed = OPENID.to_owned();

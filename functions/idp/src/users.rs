@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use auth::{Algorithm, Issuer, JwksCache, KeyPlace, Profile, Refusal, TenantRule, Verifier, bearer, scope};
+use auth::{Algorithm, Issuer, JwksCache, KeyPlace, Profile, Refusal, TenantRule, Verifier, scope};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{FromRequestParts, RawQuery, State as Held};
@@ -13,7 +13,6 @@ use axum::response::{IntoResponse, Response};
 use domain::{ExposeSecret as _, Owner, Tenant, clean};
 use edge::refused;
 use http::StatusCode;
-use http::header::AUTHORIZATION;
 use http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -98,8 +97,7 @@ impl FromRequestParts<Arc<AppState>> for Admin {
     type Rejection = UserError;
     async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, UserError> {
         let here = Here::from_request_parts(parts, app).await?;
-        let header = parts.headers.get(AUTHORIZATION).map(|value| value.to_str());
-        let token = bearer(header.transpose().map_err(|_| Refusal::Malformed)?)?;
+        let token = edge::bearer(&parts.headers)?;
         let of = |issuer: &str, keys| Issuer {
             issuer: issuer.to_owned(),
             tenants: TenantRule::One(here.tenant.clone()),

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use auth::{Refusal, Verified, bearer};
+use auth::{Refusal, Verified};
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Response};
 use domain::Tenant;
 use http::StatusCode;
-use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::header::WWW_AUTHENTICATE;
 use http::request::Parts;
 use serde_json::json;
 
@@ -53,8 +53,7 @@ impl FromRequestParts<Arc<Bridge>> for RegistryCaller {
 }
 
 async fn verified(parts: &Parts, bridge: &Bridge) -> Result<Verified, Refusal> {
-    let header = parts.headers.get(AUTHORIZATION).map(|value| value.to_str());
-    let token = bearer(header.transpose().map_err(|_| Refusal::Malformed)?)?;
+    let token = edge::bearer(&parts.headers)?;
     bridge.verifier.checked(token, bridge.clock.now(), None).await
 }
 

@@ -10,15 +10,15 @@ use auth::occasion::{self, Occasion};
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::extract::rejection::{BytesRejection, PathRejection};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use consent::{Consent, InvalidMove, Stage, Unrevised, UsedProof};
 use domain::ExposeSecret;
-use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY, REFRESH, SET_COOKIE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::header::{REFRESH, SET_COOKIE};
+use http::{HeaderMap, HeaderValue};
 use outbound::oauth::{AuthorizationAsk, OFFLINE_ACCESS, Provider, ServerMetadata};
 use url::Url;
 
-use crate::page::ResultPage;
+use crate::page::{ResultPage, leads_to};
 use crate::proof::{NoProof, Proofs};
 use crate::state::{State, Visit};
 use crate::{browser, proof, prove, request, waiting};
@@ -157,7 +157,10 @@ async fn follow(visit: &Visit, id: &str, form: Option<&Bytes>) -> Result<Respons
             let cookie = browser::binding_cookie(app, &consent, &tie);
             let sent = match form {
                 Some(_) => onward(app, url, cookie)?,
-                None => redirect(&url, cookie)?,
+                None => {
+                    let cookie = cookie.ok_or(ResultPage::Failed)?;
+                    leads_to(&url, Some(cookie)).ok_or(ResultPage::Failed)?
+                }
             };
             let request = &consent.request;
             tracing::info!(
@@ -258,18 +261,4 @@ fn tell(url: &mut Url, app: &State, occasion: &Occasion, (provider, secrets): (&
         }
         Err(error) => tracing::error!(%error, "the consent page cannot say what was asked for"),
     }
-}
-
-fn redirect(url: &Url, cookie: Option<HeaderValue>) -> Result<Response, ResultPage> {
-    let (Ok(location), Some(cookie)) = (HeaderValue::from_str(url.as_str()), cookie) else {
-        tracing::error!("the redirect to the provider cannot be written");
-        return Err(ResultPage::Failed);
-    };
-    let headers = [
-        (LOCATION, location),
-        (SET_COOKIE, cookie),
-        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    ];
-    Ok((StatusCode::FOUND, headers).into_response())
 }

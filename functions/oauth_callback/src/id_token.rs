@@ -73,7 +73,7 @@ pub(crate) fn foreign(
             .map(|text| clean(text, NAME_MAX))
             .filter(|text| !text.is_empty())
     };
-    let second = |name: &str| claims.get(name).map(numeric_date);
+    let second = |name: &str| claims.get(name).filter(|told| !told.is_null()).map(numeric_date);
     if text("nonce") != Some(nonce.expose_secret()) {
         return Err("nonce is not this request's");
     }

@@ -6,8 +6,8 @@ use auth::occasion::Occasion;
 use axum::response::{Html, IntoResponse, Response};
 use domain::{Brand, ExposeSecret, SecretString, Timestamp};
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, REFRESH, RETRY_AFTER,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, REFRESH, RETRY_AFTER,
+    SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 use outbound::oauth::OAuthError;
@@ -456,20 +456,43 @@ impl Sheet {
 
 impl From<StoreError> for ResultPage {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Throttled { .. } | StoreError::Unavailable { .. } => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "the tables are out of reach"
-                );
-                Self::Unavailable
-            }
-            _ => {
-                tracing::error!(error = &error as &dyn std::error::Error, "the request failed");
-                Self::Failed
-            }
+        match is_away(&error) {
+            true => Self::Unavailable,
+            false => Self::Failed,
         }
     }
+}
+
+/// Whether the tables are out of reach for a while; what they said goes to the log.
+pub(crate) fn is_away(error: &StoreError) -> bool {
+    let away = matches!(
+        error,
+        StoreError::Throttled { .. } | StoreError::Unavailable { .. }
+    );
+    let error = error as &dyn std::error::Error;
+    match away {
+        true => tracing::warn!(error, "the tables are out of reach"),
+        false => tracing::error!(error, "the request failed"),
+    }
+    away
+}
+
+/// An answer that leads elsewhere, with a cookie where there is one; nothing where it cannot be written.
+pub(crate) fn leads_to(url: &Url, cookie: Option<HeaderValue>) -> Option<Response> {
+    let Ok(location) = HeaderValue::from_str(url.as_str()) else {
+        tracing::error!("a redirect cannot be written");
+        return None;
+    };
+    let headers = [
+        (LOCATION, location),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    ];
+    let mut response = (StatusCode::FOUND, headers).into_response();
+    response
+        .headers_mut()
+        .extend(cookie.map(|cookie| (SET_COOKIE, cookie)));
+    Some(response)
 }
 
 /// The number of the request, for whoever is told of the fault.

@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use a2a::proof_scope;
 use auth::browser_proof::BrowserProof;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use domain::{AgentName, ExposeSecret, SecretString, Task, TaskId, TaskState};
-use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY};
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use serde::Deserialize;
 use store::TaskKey;
 use url::Url;
 
-use crate::page::{Form, ResultPage, Sheet, Text};
+use crate::page::{Form, ResultPage, Sheet, Text, leads_to};
 use crate::proof::Proofs;
 use crate::state::Visit;
 use crate::{browser, request};
@@ -77,7 +76,7 @@ pub(crate) async fn lead(visit: &Visit, id: TaskId) -> Result<Response, ResultPa
             })?;
             Ok(page(visit, way, proof))
         }
-        _ => redirect(&way.link),
+        _ => leads_to(&way.link, None).ok_or(ResultPage::Failed),
     }
 }
 
@@ -110,14 +109,4 @@ fn page(visit: &Visit, way: Way, proof: SecretString) -> Response {
         }),
     };
     sheet.respond(&visit.app)
-}
-
-fn redirect(url: &Url) -> Result<Response, ResultPage> {
-    let location = HeaderValue::from_str(url.as_str()).map_err(|_| ResultPage::Failed)?;
-    let headers = [
-        (LOCATION, location),
-        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    ];
-    Ok((StatusCode::FOUND, headers).into_response())
 }

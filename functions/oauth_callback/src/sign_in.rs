@@ -4,17 +4,17 @@
 //! signed in here without having wanted it.
 
 use axum::extract::RawQuery;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use domain::ExposeSecret;
 use edge::origin::comes_from_here;
-use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY, SET_COOKIE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::HeaderMap;
 use outbound::oauth::AuthorizationAsk;
 
 use crate::asked::{Asked, Prompt};
 use crate::attempt::Attempt;
 use crate::before::Before;
 use crate::issuers::SignInIssuer;
+use crate::page::leads_to;
 use crate::sign_in_page::SignInPage;
 use crate::state::{State, Visit};
 
@@ -80,15 +80,6 @@ async fn leave(visit: &Visit, asked: &Asked) -> Result<Response, SignInPage> {
     for (name, value) in prompt.into_iter().chain(kind).chain([max_age]) {
         url.query_pairs_mut().append_pair(name, &value);
     }
-    let (Ok(location), Some(cookie)) = (HeaderValue::from_str(url.as_str()), attempt.cookie(app)) else {
-        tracing::error!("the redirect to the provider cannot be written");
-        return Err(SignInPage::Failed);
-    };
-    let headers = [
-        (LOCATION, location),
-        (SET_COOKIE, cookie),
-        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    ];
-    Ok((StatusCode::FOUND, headers).into_response())
+    let cookie = attempt.cookie(app).ok_or(SignInPage::Failed)?;
+    leads_to(&url, Some(cookie)).ok_or(SignInPage::Failed)
 }

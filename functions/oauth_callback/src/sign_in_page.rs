@@ -7,7 +7,7 @@ use store::StoreError;
 
 use crate::attempt::Lost;
 use crate::issuers::SignInIssuer;
-use crate::page::{Sheet, Text, escaped, request_id};
+use crate::page::{Sheet, Text, escaped, is_away, request_id};
 use crate::state::State;
 use crate::way_back::WayBack;
 
@@ -215,18 +215,9 @@ impl From<Lost> for SignInPage {
 
 impl From<StoreError> for SignInPage {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Throttled { .. } | StoreError::Unavailable { .. } => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "the tables are out of reach"
-                );
-                Self::Unavailable
-            }
-            _ => {
-                tracing::error!(error = &error as &dyn std::error::Error, "the request failed");
-                Self::Failed
-            }
+        match is_away(&error) {
+            true => Self::Unavailable,
+            false => Self::Failed,
         }
     }
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Response};
-use domain::ExposeSecret;
 use edge::origin::comes_from_here;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
 use http::request::Parts;
@@ -19,6 +18,7 @@ use store::{Session, StoreError};
 use url::Url;
 
 use crate::issuers::SignInIssuer;
+use crate::signed_in::earlier;
 use crate::state::{State, Visit};
 
 /// What the browser forgets of this origin: all that pages keep there. Cookies it has of others here stay.
@@ -78,26 +78,23 @@ pub(crate) async fn sign_out(visit: Visit, _: FromThePage) -> Response {
 /// Ends the session; what it was.
 async fn end(visit: &Visit) -> Result<Option<Session>, StoreError> {
     let app = &visit.app;
-    let Some(token) = edge::session::presented(&visit.headers, app.tenant(), &app.base) else {
+    let Some((hash, session)) = earlier(visit).await? else {
         return Ok(None);
     };
-    let hash = auth::token::hash(token.expose_secret());
-    let sessions = app.consents.store.sessions();
-    let session = sessions
-        .find_session(app.tenant(), &hash, app.clock().now())
+    app.consents
+        .store
+        .sessions()
+        .end_session(app.tenant(), &hash)
         .await?;
-    sessions.end_session(app.tenant(), &hash).await?;
-    if let Some(session) = &session {
-        let event = Audit {
-            action: Action::ChatSignOut,
-            tenant: Some(app.tenant()),
-            actor: Actor::Owner(&session.owner),
-            object: "session",
-            result: audit::DONE,
-        };
-        event.log();
-    }
-    Ok(session)
+    let event = Audit {
+        action: Action::ChatSignOut,
+        tenant: Some(app.tenant()),
+        actor: Actor::Owner(&session.owner),
+        object: "session",
+        result: audit::DONE,
+    };
+    event.log();
+    Ok(Some(session))
 }
 
 /// Where the sign-in over there is ended; the chat, where that cannot be known now.

@@ -172,7 +172,7 @@ async fn begin(visit: &Visit, issuer: &SignInIssuer, who: Identified) -> Result<
 }
 
 /// The session that the browser came with, under the hash of its token.
-async fn earlier(visit: &Visit) -> Result<Option<(String, Session)>, StoreError> {
+pub(crate) async fn earlier(visit: &Visit) -> Result<Option<(String, Session)>, StoreError> {
     let app = &visit.app;
     let Some(token) = edge::session::presented(&visit.headers, app.tenant(), &app.base) else {
         return Ok(None);

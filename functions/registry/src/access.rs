@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use auth::{Refusal, bearer};
+use auth::Refusal;
 use axum::extract::FromRequestParts;
 use domain::{Owner, Scopes, Tenant};
-use http::header::AUTHORIZATION;
 use http::request::Parts;
 use store::audit::{self, Action, Actor, Audit};
 use store::{Standing, Visibility};
@@ -44,8 +43,7 @@ enum Authority {
 
 impl Authority {
     async fn of(parts: &Parts, state: &State) -> Result<Self, Refusal> {
-        let header = parts.headers.get(AUTHORIZATION).map(|value| value.to_str());
-        let token = bearer(header.transpose().map_err(|_| Refusal::Malformed)?)?;
+        let token = edge::bearer(&parts.headers)?;
         let verified = state.verifier.checked(token, state.clock.now(), None).await?;
         match verified.tenant {
             Some(tenant) => match state.store.tenants().standing(&tenant, state.clock.now()).await {

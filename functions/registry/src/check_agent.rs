@@ -15,8 +15,9 @@ use crate::State;
 use crate::access::Writer;
 use crate::broker_cards;
 use crate::error::RouteError;
-use crate::find_agent::visible;
+use crate::find_agent::changeable;
 use crate::register_agent::{callable, declared, done, fetch_reason, healthy, types_of};
+use crate::rehearsal;
 use crate::rules::{Terms, added_tags, admit};
 use crate::view::AgentView;
 
@@ -25,13 +26,13 @@ pub(crate) async fn check(
     Held(state): Held<Arc<State>>,
     Path(id): Path<String>,
 ) -> Result<Json<AgentView>, RouteError> {
-    let target = writer.view()?;
-    let agent = visible(&state, &target.view, &id).await?;
-    target.may_change(agent.tenant.as_ref())?;
+    let (agent, _) = changeable(&state, writer, &id).await?;
     let checked = look_again(&state, agent.clone()).await?;
     let cards = state.store.registry();
+    let mut warnings = Vec::new();
     if checked.health.ok {
         done(cards.replace(&agent, &checked).await?)?;
+        warnings = rehearsal::warnings(&state, &checked.card).await;
     } else {
         let health = checked.health.clone();
         if !cards
@@ -41,7 +42,7 @@ pub(crate) async fn check(
             return Err(RouteError::NotFound);
         }
     }
-    Ok(Json(checked.into()))
+    Ok(Json(AgentView::warned(checked, warnings)))
 }
 
 /// The agent as its card says now.

@@ -11,35 +11,17 @@ use store::audit::Action;
 use crate::State;
 use crate::access::Writer;
 use crate::error::RouteError;
-use crate::find_agent::visible;
+use crate::find_agent::changeable;
 use crate::register_agent::done;
 use crate::view::AgentView;
 
-pub(crate) async fn enable(
-    writer: Writer,
-    state: Held<Arc<State>>,
-    id: Path<String>,
-) -> Result<Json<AgentView>, RouteError> {
-    switch(writer, state, id, false).await
-}
-
-pub(crate) async fn disable(
-    writer: Writer,
-    state: Held<Arc<State>>,
-    id: Path<String>,
-) -> Result<Json<AgentView>, RouteError> {
-    switch(writer, state, id, true).await
-}
-
-async fn switch(
+pub(crate) async fn switch(
     writer: Writer,
     Held(state): Held<Arc<State>>,
     Path(id): Path<String>,
     disabled: bool,
 ) -> Result<Json<AgentView>, RouteError> {
-    let target = writer.view()?;
-    let agent = visible(&state, &target.view, &id).await?;
-    target.may_change(agent.tenant.as_ref())?;
+    let (agent, by) = changeable(&state, writer, &id).await?;
     let switched = RegisteredAgent {
         disabled,
         ..agent.clone()
@@ -49,8 +31,6 @@ async fn switch(
         true => Action::AgentDisable,
         false => Action::AgentEnable,
     };
-    target
-        .by
-        .told(action, agent.tenant.as_ref(), &agent.id.to_string());
+    by.told(action, agent.tenant.as_ref(), &agent.id.to_string());
     Ok(Json(switched.into()))
 }

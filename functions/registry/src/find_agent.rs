@@ -8,7 +8,7 @@ use domain::AgentId;
 use store::RegisteredAgent;
 
 use crate::State;
-use crate::access::{Reader, View};
+use crate::access::{By, Reader, View, Writer};
 use crate::error::RouteError;
 use crate::view::AgentView;
 
@@ -30,4 +30,16 @@ pub(crate) async fn visible(state: &State, view: &View, id: &str) -> Result<Regi
         }
     }
     Err(RouteError::NotFound)
+}
+
+/// The agent of that id, where the caller may change it, and who that is.
+pub(crate) async fn changeable(
+    state: &State,
+    writer: Writer,
+    id: &str,
+) -> Result<(RegisteredAgent, By), RouteError> {
+    let target = writer.view()?;
+    let agent = visible(state, &target.view, id).await?;
+    target.may_change(agent.tenant.as_ref())?;
+    Ok((agent, target.by))
 }

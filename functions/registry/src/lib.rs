@@ -13,6 +13,8 @@
 //! Looking wants the scope `registry:read`; changing a tenant's own entries `registry:write`; global agents and types
 //! `registry:admin`, in a token of the platform.
 //!
+//! **What will not work** of an agent is told with its registration, and with each check by hand, as warnings beside it.
+//!
 //! **How they are.** Each agent's card is fetched again by the clock ([`Checks`]); hosts pass over those that cannot be had, and
 //! are not offered those that their operator has switched off.
 //!
@@ -31,6 +33,7 @@ mod find_agent;
 mod list_agents;
 mod list_types;
 mod register_agent;
+mod rehearsal;
 mod remove_agent;
 mod remove_type;
 mod rules;
@@ -131,12 +134,12 @@ fn served() -> Routes<Arc<State>> {
         .post(
             "/agents/{id}/disable",
             "switches an agent off: no host is offered it",
-            enable_agent::disable,
+            |writer, state, id| enable_agent::switch(writer, state, id, true),
         )
         .post(
             "/agents/{id}/enable",
             "switches an agent on again",
-            enable_agent::enable,
+            |writer, state, id| enable_agent::switch(writer, state, id, false),
         )
         .get("/types", "lists the types of agents", list_types::list)
         .put(

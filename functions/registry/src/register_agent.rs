@@ -23,6 +23,7 @@ use crate::body::parse;
 use crate::broker_cards;
 use crate::declare_type;
 use crate::error::RouteError;
+use crate::rehearsal::{self, why};
 use crate::rules::{Terms, admit, type_names};
 use crate::view::AgentView;
 
@@ -141,7 +142,8 @@ pub(crate) async fn register(
         agent.tenant.as_ref(),
         &agent.id.to_string(),
     );
-    Ok((status, Json(agent.into())))
+    let warnings = rehearsal::warnings(&state, &agent.card).await;
+    Ok((status, Json(AgentView::warned(agent, warnings))))
 }
 
 /// The types of a card, and of its registration, that nobody declared, as the registration declares them.
@@ -221,19 +223,12 @@ pub(crate) fn healthy(now: Timestamp) -> Health {
     }
 }
 
-/// Why a card could not be fetched: enough to mend it, nothing that would map somebody's network.
+/// Why a card could not be fetched.
 pub(crate) fn fetch_reason(state: &State, (card_url, fault): (&Url, &CallError)) -> String {
     if let Some(reason) = broker_cards::reason(state, card_url, fault) {
         return reason.to_owned();
     }
-    let why = match fault {
-        CallError::NotAllowed(_) => "its address is not one that may be called",
-        CallError::Timeout => "nobody answered in time",
-        CallError::Unreachable { .. } => "nobody answers there",
-        CallError::Status(status) => return format!("the card cannot be fetched: the answer was {status}"),
-        _ => "the answer is not JSON of an allowed size",
-    };
-    format!("the card cannot be fetched: {why}")
+    format!("the card cannot be fetched: {}", why(fault))
 }
 
 /// Hosts as addresses have them. Each is one host: `*` names none.

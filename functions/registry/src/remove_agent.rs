@@ -9,16 +9,14 @@ use store::audit::Action;
 use crate::State;
 use crate::access::Writer;
 use crate::error::RouteError;
-use crate::find_agent::visible;
+use crate::find_agent::changeable;
 
 pub(crate) async fn remove(
     writer: Writer,
     Held(state): Held<Arc<State>>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, RouteError> {
-    let target = writer.view()?;
-    let agent = visible(&state, &target.view, &id).await?;
-    target.may_change(agent.tenant.as_ref())?;
+    let (agent, by) = changeable(&state, writer, &id).await?;
     if state
         .store
         .registry()
@@ -26,7 +24,7 @@ pub(crate) async fn remove(
         .await?
     {
         let told = (agent.tenant.as_ref(), agent.id.to_string());
-        target.by.told(Action::AgentRemove, told.0, &told.1);
+        by.told(Action::AgentRemove, told.0, &told.1);
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(RouteError::NotFound)

@@ -25,6 +25,18 @@ pub(crate) struct AgentView {
     /// Where it may send users to sign in, beside its card's host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     link_hosts: Vec<String>,
+    /// What of it will not work, where that was tried.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+impl AgentView {
+    /// An agent that was tried just now.
+    pub(crate) fn warned(agent: RegisteredAgent, warnings: Vec<String>) -> Self {
+        let mut view = Self::from(agent);
+        view.warnings = warnings;
+        view
+    }
 }
 
 impl From<RegisteredAgent> for AgentView {
@@ -39,6 +51,7 @@ impl From<RegisteredAgent> for AgentView {
             signature: agent.signature,
             registered_at: agent.registered_at,
             link_hosts: agent.link_hosts,
+            warnings: Vec::new(),
         }
     }
 }

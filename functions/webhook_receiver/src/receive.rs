@@ -111,10 +111,16 @@ async fn look(receiver: &Receiver, task: Task, number: u32) -> Result<(), RouteE
         }
     });
     if let Revised::Written(revision) = revised.await? {
-        let wake = Wake::for_task(revision.task());
-        wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
+        receiver.wakes(revision.task()).await;
     }
     Ok(())
+}
+
+impl Receiver {
+    /// Has the host look at a task at once.
+    async fn wakes(&self, task: &Task) {
+        wake_or_log(self.wake.as_ref(), &Wake::for_task(task), Duration::ZERO).await;
+    }
 }
 
 /// Takes the news into the task, as it is by then.
@@ -165,8 +171,7 @@ async fn note(
     measure::moved(&revision);
     wake_deliveries(receiver.wake.as_ref(), &revision).await;
     if wakes {
-        let wake = Wake::for_task(revision.task());
-        wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
+        receiver.wakes(revision.task()).await;
     }
     Ok(())
 }
@@ -186,8 +191,7 @@ async fn orphaned(
         return Err(RouteError::Contended);
     }
     tracing::info!(tenant.id = task.tenant.name(), task.id = %task.id, job = number, task.remote_id = id.as_str(), "heard of only after the task was over; to be called off");
-    let wake = Wake::for_task(task);
-    wake_or_log(receiver.wake.as_ref(), &wake, Duration::ZERO).await;
+    receiver.wakes(task).await;
     Ok(())
 }
 

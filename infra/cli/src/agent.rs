@@ -7,7 +7,7 @@ use serde_json::json;
 use url::Url;
 
 use super::Failure;
-use super::agents::{Agents, printable, text};
+use super::agents::{self, Agents, printable, text};
 use super::checked;
 use super::place::{self, RunningSystem};
 use super::registered::Registered;
@@ -169,6 +169,7 @@ impl Register {
             "registered {name} for {whose} as {}",
             text(&agent, "/id").unwrap_or_default()
         );
+        agents::warn(&agent);
         Ok(())
     }
 }

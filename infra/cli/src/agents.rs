@@ -92,6 +92,14 @@ pub(super) async fn check(client: &Client, endpoints: &Endpoints, agent: &Value)
     Ok(client.json(call).await?)
 }
 
+/// Tells what of an agent will not work, as the registry found when it tried.
+pub(super) fn warn(agent: &Value) {
+    let warnings = agent.get("warnings").and_then(Value::as_array);
+    for warning in warnings.into_iter().flatten().filter_map(Value::as_str) {
+        outln!("  warning: {}", printable(warning));
+    }
+}
+
 impl Row {
     fn of(agent: &Value, now: Timestamp) -> Self {
         let skills = agent

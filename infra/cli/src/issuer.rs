@@ -6,14 +6,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use domain::Tenant;
 use edge::config::Env;
 use http::Method;
 use serde_json::{Value, json};
 
 use super::Failure;
-use super::place::{RunningSystem, admin};
-use crate::client::Call;
+use super::place::Whose;
 
 /// Where the secret is looked for that no file holds.
 const SECRET: &str = "SWITCHYARD_CLIENT_SECRET";
@@ -31,16 +29,6 @@ pub(super) enum Issuer {
     Remove(One),
     /// Choose which providers are offered, and demand how people sign in
     Rules(Rules),
-}
-
-/// Whose.
-#[derive(Args)]
-pub(super) struct Whose {
-    #[command(flatten)]
-    place: RunningSystem,
-    /// The tenant's name
-    #[arg(long, value_name = "NAME")]
-    tenant: Tenant,
 }
 
 #[derive(Args)]
@@ -102,12 +90,12 @@ impl Issuer {
             Self::Add(added) => add(*added).await,
             Self::Check(check) => check.run().await,
             Self::List(whose) => {
-                print(&whose.ask(Method::GET, "", None).await?);
+                print(&whose.ask(Method::GET, "/issuers", None).await?);
                 Ok(())
             }
             Self::Remove(One { id, whose }) => {
                 plain(&id)?;
-                whose.ask(Method::DELETE, &format!("/{id}"), None).await?;
+                whose.ask(Method::DELETE, &format!("/issuers/{id}"), None).await?;
                 outln!(
                     "removed {id}: its people sign in no more, and who is signed in stays so for 12 hours at most"
                 );
@@ -119,7 +107,7 @@ impl Issuer {
                 whose,
             }) => {
                 let body = json!({ "offered": offer, "requireAcr": require_acr });
-                print(&whose.ask(Method::PUT, "", Some(&body)).await?);
+                print(&whose.ask(Method::PUT, "/issuers", Some(&body)).await?);
                 Ok(())
             }
         }
@@ -150,7 +138,11 @@ async fn add(added: Added) -> Result<(), Failure> {
         "issuer": issuer, "client_id": client_id, "client_secret": secret.trim(),
         "sign_in": { "name": name, "roles_claim": roles_claim, "roles": roles },
     });
-    print(&whose.ask(Method::PUT, &format!("/{id}"), Some(&body)).await?);
+    print(
+        &whose
+            .ask(Method::PUT, &format!("/issuers/{id}"), Some(&body))
+            .await?,
+    );
     let endpoints = whose.place.endpoints()?;
     let found = endpoints.named(&whose.tenant);
     let base = found.map(|(_, own)| plain_base(&own.base)).unwrap_or_default();
@@ -195,18 +187,5 @@ fn plain(id: &str) -> Result<(), Failure> {
         false => Err(Failure::other(format!(
             "an issuer cannot be called {id:?}: use lower-case letters, digits and dashes"
         ))),
-    }
-}
-
-impl Whose {
-    async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
-        let path = format!("/tenants/{}/issuers{path}", self.tenant.name());
-        self.place
-            .ask(|endpoints| Call {
-                method,
-                body: body.cloned(),
-                ..Call::get(admin(endpoints, &path))
-            })
-            .await
     }
 }

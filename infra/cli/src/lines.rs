@@ -111,17 +111,7 @@ fn took(time: Duration) -> String {
 /// A text on one line, at most so long. What would move the cursor, colour the terminal or turn the direction of writing
 /// is left out: people and agents wrote it, and it must not look like ours.
 fn cut(text: &str, max: usize) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-    };
-    let shown: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .filter(|c| !hidden(*c))
-        .collect();
-    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = domain::clean(text, max.saturating_add(2));
     if words.chars().count() <= max {
         return words;
     }

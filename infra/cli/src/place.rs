@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use domain::{SystemEntropy, Tenant};
+use http::Method;
 use serde_json::Value;
 
 use super::Failure;
@@ -172,6 +173,35 @@ impl Resting {
 /// Below the gateway's own route for changes.
 pub(super) fn admin(endpoints: &Endpoints, path: &str) -> url::Url {
     local::address::below(&admin::url(&endpoints.gateway), path)
+}
+
+/// A tenant, and where it is.
+#[derive(Args)]
+pub(super) struct Whose {
+    #[command(flatten)]
+    pub(super) place: RunningSystem,
+    /// The tenant's name
+    #[arg(long, value_name = "NAME")]
+    pub(super) tenant: Tenant,
+}
+
+impl Whose {
+    /// A call of the tenant's administration.
+    pub(super) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, Failure> {
+        let path = format!("/tenants/{}{path}", self.tenant.name());
+        self.place
+            .ask(|endpoints| Call {
+                method,
+                body: body.cloned(),
+                ..Call::get(admin(endpoints, &path))
+            })
+            .await
+    }
 }
 
 /// The endpoints of a tenant of the system.

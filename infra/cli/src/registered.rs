@@ -36,6 +36,7 @@ impl Registered {
         let (endpoints, client, agent) = self.find().await?;
         let checked = agents::check(&client, &endpoints, &agent).await?;
         outln!("{} is {}", named(&checked), printable(&health(&checked)));
+        agents::warn(&checked);
         Ok(())
     }
 

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use super::orders::operator;
-use super::place::{RunningSystem, admin};
-use crate::client::Call;
+use super::place::Whose;
 use local::functions::identity::display_name;
 
 /// Add, list, reset and remove a tenant's users
@@ -27,16 +26,6 @@ pub(super) enum User {
     Remove(One),
     /// End every sign-in of a person to the chat, also of a person of another issuer
     End(Person),
-}
-
-/// Whose users.
-#[derive(Args)]
-struct Whose {
-    #[command(flatten)]
-    place: RunningSystem,
-    /// The tenant's name
-    #[arg(long, value_name = "NAME")]
-    tenant: Tenant,
 }
 
 /// Where the tenant is.
@@ -111,7 +100,7 @@ impl User {
                     return Ok(());
                 }
                 let body = json!({ "username": username, "roles": roles });
-                let told = whose.ask(Method::POST, "", Some(&body)).await?;
+                let told = whose.ask(Method::POST, "/users", Some(&body)).await?;
                 outln!("added {username}, who signs in with {}", password(&told));
             }
             Self::Reset(One { username, whose, at }) => {
@@ -123,7 +112,7 @@ impl User {
                     return Ok(());
                 }
                 let told = whose
-                    .ask(Method::POST, &format!("/{username}/reset"), None)
+                    .ask(Method::POST, &format!("/users/{username}/reset"), None)
                     .await?;
                 outln!("{username} signs in with {} from now on", password(&told));
             }
@@ -133,7 +122,9 @@ impl User {
                     outln!("{}", at.ask(&whose.tenant, &["remove", &username])?.trim_end());
                     return Ok(());
                 }
-                whose.ask(Method::DELETE, &format!("/{username}"), None).await?;
+                whose
+                    .ask(Method::DELETE, &format!("/users/{username}"), None)
+                    .await?;
                 outln!("removed {username}");
             }
             Self::End(Person {
@@ -148,15 +139,7 @@ impl User {
                     return Ok(());
                 }
                 let body = json!({ "issuer": issuer, "subject": subject });
-                let path = format!("/tenants/{}/people/end", whose.tenant.name());
-                whose
-                    .place
-                    .ask(|endpoints| Call {
-                        method: Method::POST,
-                        body: Some(body.clone()),
-                        ..Call::get(admin(endpoints, &path))
-                    })
-                    .await?;
+                whose.ask(Method::POST, "/people/end", Some(&body)).await?;
                 outln!("ended every sign-in of {subject} at {issuer}");
             }
             Self::List(All { whose, at }) => {
@@ -165,7 +148,7 @@ impl User {
                         let told = at.ask(&whose.tenant, &["list"])?;
                         serde_json::from_str(&told).map_err(Failure::other)?
                     }
-                    false => whose.ask(Method::GET, "", None).await?,
+                    false => whose.ask(Method::GET, "/users", None).await?,
                 };
                 let users = told.get("users").and_then(Value::as_array);
                 for user in users.into_iter().flatten() {
@@ -243,18 +226,5 @@ impl Where {
             return Err(Failure::other("nothing was changed or told"));
         }
         String::from_utf8(output.stdout).map_err(Failure::other)
-    }
-}
-
-impl Whose {
-    async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
-        let path = format!("/tenants/{}/users{path}", self.tenant.name());
-        self.place
-            .ask(|endpoints| Call {
-                method,
-                body: body.cloned(),
-                ..Call::get(admin(endpoints, &path))
-            })
-            .await
     }
 }

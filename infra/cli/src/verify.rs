@@ -279,20 +279,23 @@ fn has_a_stage(issuer: &Url) -> bool {
     issuer.path_segments().is_some_and(|parts| parts.count() > 2)
 }
 
+/// Whether an answer is this refusal, in the form that all have.
+fn refused_with(wanted: StatusCode, looked: &Looked) -> Result<String, String> {
+    let told = looked.as_json();
+    let text = |name: &str| told.get(name).and_then(Value::as_str).is_some();
+    match looked.status {
+        status if status != wanted => Err(status.to_string()),
+        _ if text("error") && text("message") => Ok(String::new()),
+        _ => Err("without `error` and `message`".to_owned()),
+    }
+}
+
 /// An error of the gateway itself has the form of every other error.
 async fn nothing(look: &Look, places: &Places, report: &mut Report) {
     let judged = look
         .at(Call::get(below(&places.base, "/a")))
         .await
-        .and_then(|looked| {
-            let told = looked.as_json();
-            let text = |name: &str| told.get(name).and_then(Value::as_str).is_some();
-            match (looked.status, text("error") && text("message")) {
-                (StatusCode::NOT_FOUND, true) => Ok(String::new()),
-                (StatusCode::NOT_FOUND, false) => Err("without `error` and `message`".to_owned()),
-                (status, _) => Err(status.to_string()),
-            }
-        });
+        .and_then(|looked| refused_with(StatusCode::NOT_FOUND, &looked));
     report.judged("an address where nothing is", judged);
 }
 
@@ -306,15 +309,7 @@ async fn too_long(look: &Look, places: &Places, report: &mut Report) {
             &body,
         ))
         .await
-        .and_then(|looked| {
-            let told = looked.as_json();
-            let text = |name: &str| told.get(name).and_then(Value::as_str).is_some();
-            match (looked.status, text("error") && text("message")) {
-                (StatusCode::PAYLOAD_TOO_LARGE, true) => Ok(String::new()),
-                (StatusCode::PAYLOAD_TOO_LARGE, false) => Err("without `error` and `message`".to_owned()),
-                (status, _) => Err(status.to_string()),
-            }
-        });
+        .and_then(|looked| refused_with(StatusCode::PAYLOAD_TOO_LARGE, &looked));
     report.judged("a body of more than 10 MB is refused", judged);
 }
 

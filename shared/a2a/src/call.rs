@@ -183,6 +183,18 @@ impl SendCall {
             metadata: Metadata::new(),
         }
     }
+
+    /// The task that the message belongs to, as it is written.
+    pub(crate) fn of_task(&self) -> Option<String> {
+        let own = || self.message.task_id.map(|id| id.to_string());
+        self.task_id.clone().or_else(own)
+    }
+
+    /// How much of the history is wanted, as it is written.
+    pub(crate) fn history(&self) -> Option<i32> {
+        self.history_length
+            .map(|length| i32::try_from(length).unwrap_or(i32::MAX))
+    }
 }
 
 /// Where a task's changes are pushed to.

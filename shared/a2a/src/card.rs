@@ -130,6 +130,8 @@ pub struct ForeignCard {
     pub skills: Vec<ForeignSkill>,
     /// Where it is called, by its own preference; only bindings that we speak. Never empty.
     pub endpoints: Vec<Endpoint>,
+    /// What is wrong with interfaces beside those, which cannot be called.
+    pub unusable: Vec<String>,
     /// It says that it pushes.
     pub push_notifications: bool,
     /// It says that it streams.

@@ -211,10 +211,8 @@ pub fn push_config(task_id: &str, shown: &ShownPush, generation: Generation) -> 
 /// A task's push configurations, without their secrets.
 #[must_use]
 pub fn push_configs(task_id: &str, shown: &[ShownPush], next: Option<&str>, generation: Generation) -> Value {
-    let configs: Vec<Value> = shown
-        .iter()
-        .map(|shown| push_config(task_id, shown, generation))
-        .collect();
+    let configs = shown.iter().map(|shown| push_config(task_id, shown, generation));
+    let configs: Vec<Value> = configs.collect();
     json!({ "configs": configs, "nextPageToken": next.unwrap_or_default() })
 }
 

@@ -102,16 +102,7 @@ fn binding(state: &str) -> String {
 
 /// One line of at most so many characters. Marks that turn the direction of text would let words pass for others.
 fn cleaned(text: &str, most: usize) -> String {
-    let seen = |c: char| {
-        let turns = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        match c {
-            _ if turns => None,
-            c if c.is_control() || c.is_whitespace() => Some(' '),
-            c => Some(c),
-        }
-    };
-    let line: String = text.chars().take(most * 4).filter_map(seen).collect();
-    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = domain::clean(text, most.saturating_add(2));
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{} …", line.get(..end).unwrap_or_default().trim_end()),
         None => line,

@@ -43,7 +43,9 @@ pub fn clean_lines(text: &str, max: usize) -> String {
     out
 }
 
-fn is_hidden(c: char) -> bool {
+/// Whether a character shows nothing, or turns the reading direction.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')

@@ -59,7 +59,7 @@ mod user_context;
 pub use brand::{Brand, Colour, DARK_SURFACES, LIGHT_SURFACES, LOGO, Scheme};
 pub use caller::{Caller, Scope, Scopes};
 pub use clause::{Clause, Fate};
-pub use clean::{clean, clean_lines};
+pub use clean::{clean, clean_lines, is_hidden};
 pub use entropy::{Entropy, SystemEntropy};
 pub use grant::GrantKey;
 pub use heard::Heard;

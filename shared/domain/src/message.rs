@@ -322,6 +322,10 @@ mod tests {
                 "Hello world",
             ),
             (vec![text("a\n"), text("b")], "a\nb"),
+            (
+                vec![text("Hel"), text(""), text("lo"), text(" "), text("you")],
+                "Hello you",
+            ),
             (vec![text("a"), data(), text("b"), text("c")], "a\nbc"),
             (vec![text("a"), named("x.txt", "b"), text("c")], "a\nb\nc"),
             (vec![data()], ""),

@@ -27,7 +27,7 @@ mod standing;
 
 pub use body::{BODY_LIMIT, FILES_BODY_LIMIT};
 pub use pages::{Reader, nothing_here};
-pub use refusal::{later, not_found, refused};
+pub use refusal::{bearer, later, not_found, refused};
 
 const REQUEST_ID: &str = "x-request-id";
 

@@ -26,8 +26,8 @@ pub mod vectors;
 mod well_known;
 
 pub use front::{
-    BODY_LIMIT, FILES_BODY_LIMIT, Front, Reader, RequestId, Source, front, later, not_found, nothing_here,
-    refused,
+    BODY_LIMIT, FILES_BODY_LIMIT, Front, Reader, RequestId, Source, bearer, front, later, not_found,
+    nothing_here, refused,
 };
 pub use function::{
     Background, Function, IotHandler, IotHandlerError, IotMessage, QueueError, QueueHandler, ScheduleError,

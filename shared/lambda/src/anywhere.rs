@@ -5,13 +5,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use axum::serve::ListenerExt as _;
-use edge::config::{self, Env};
+use edge::config::Env;
 use edge::{Error, Function, Ground};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::run;
+use crate::run::begun;
 
 /// Where a process listens whose settings do not say.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8080);
@@ -38,12 +39,7 @@ where
         return run(env, read, build).await;
     }
     let listen = env.or("LISTEN", LISTEN)?;
-    let (platform, config) = config::read(env, read)?;
-    edge::telemetry::init(
-        &platform.log_filter,
-        &platform.metrics_namespace,
-        platform.collector().as_ref(),
-    );
+    let (platform, config) = begun(env, read)?;
     // Before anything is started, so that a signal during the start is not lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -1,6 +1,6 @@
 //! From the environment to a function that serves: what every `main.rs` does.
 
-use edge::config::{self, Env};
+use edge::config::{self, Env, Platform};
 use edge::{Error, Function, Ground};
 
 use crate::serve;
@@ -19,12 +19,22 @@ where
     E: Into<Error>,
     F: Future<Output = Result<Function, Error>> + Send + 'static,
 {
+    let (platform, config) = begun(env, read)?;
+    let http = platform.http.clone();
+    serve(http, async move { build(Ground::aws(platform), config).await }).await
+}
+
+/// Reads the settings, and starts the log by them.
+pub(crate) fn begun<C, E: Into<Error>>(
+    env: Env,
+    read: impl FnOnce(&mut Env) -> Result<C, E>,
+) -> Result<(Platform, C), Error> {
     let (platform, config) = config::read(env, read)?;
+    let collector = platform.collector();
     edge::telemetry::init(
         &platform.log_filter,
         &platform.metrics_namespace,
-        platform.collector().as_ref(),
+        collector.as_ref(),
     );
-    let http = platform.http.clone();
-    serve(http, async move { build(Ground::aws(platform), config).await }).await
+    Ok((platform, config))
 }

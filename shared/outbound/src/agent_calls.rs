@@ -62,23 +62,14 @@ impl Outbound {
         call: &SendCall,
         token: Option<&SecretString>,
     ) -> Result<SendResponse, CallError> {
-        self.send_by(to, (call, None), token).await
+        self.send_with(to, (call, None), token).await
     }
 
-    /// The same, with this extension in use where the agent has it.
+    /// The same, with this extension in use, if any, where the agent has it.
     ///
     /// # Errors
     /// [`CallError`].
     pub async fn send_with(
-        &self,
-        to: &Endpoint,
-        (call, extension): (&SendCall, &'static str),
-        token: Option<&SecretString>,
-    ) -> Result<SendResponse, CallError> {
-        self.send_by(to, (call, Some(extension)), token).await
-    }
-
-    async fn send_by(
         &self,
         to: &Endpoint,
         (call, extension): (&SendCall, Option<&'static str>),
@@ -176,6 +167,12 @@ impl Outbound {
         Ok(told.result)
     }
 
+    /// The generation that an endpoint is called in: what it turned out to speak, else what its card claims.
+    #[must_use]
+    pub fn spoken_by(&self, to: &Endpoint) -> Generation {
+        self.spoken.at(&to.url).unwrap_or(to.generation)
+    }
+
     /// One call; what it brought, unwrapped. An endpoint that does not know the operation by its name in the generation that its
     /// card claims is asked in the other one: it has done nothing yet, so that nothing is done twice.
     async fn call(
@@ -191,7 +188,7 @@ impl Outbound {
         if to.transport == Transport::Mqtt || !has_both {
             return self.call_as(to, operation, token).await;
         }
-        let learned = self.spoken.at(&to.url).unwrap_or(to.generation);
+        let learned = self.spoken_by(to);
         let first = Endpoint {
             generation: learned,
             ..to.clone()
@@ -206,6 +203,8 @@ impl Outbound {
         };
         match self.call_as(&other, operation, token).await {
             Err(error) if is_not_known(&error, to.transport) => Err(refused),
+            // Whoever gives no answer of the protocol shows nothing of what it speaks.
+            Err(error) if !matches!(error, CallError::Refused(_)) => Err(error),
             told => {
                 self.spoken.note(&to.url, other.generation);
                 tracing::info!(

@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use http::header::ACCEPT_ENCODING;
+use http::{HeaderMap, HeaderValue};
+
 use crate::Policy;
 use crate::guard::GuardedDns;
 
@@ -34,8 +37,11 @@ impl Http {
         if let Some(client) = self.made.get() {
             return Ok(client);
         }
+        // Whoever is told nothing may pack an answer in any way (RFC 9110 §12.5.3).
+        let as_it_is = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
         #[expect(clippy::disallowed_methods, reason = "this is the guarded client")]
         let client = reqwest::Client::builder()
+            .default_headers(as_it_is)
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .referer(false)

@@ -70,10 +70,18 @@ impl Outbound {
         clock: &dyn Clock,
     ) -> Result<(), PushError> {
         let ask = self.signed(delivery, keys, clock)?;
-        let trial = self
-            .breaker
-            .admit(&delivery.tenant, &delivery.url, clock.now())
-            .map_err(|until| PushError::NotNow { until })?;
+        self.handed_over(&delivery.tenant, ask, clock).await
+    }
+
+    /// Sends what its receiver is to take, unless that is left in peace.
+    pub(crate) async fn handed_over(
+        &self,
+        tenant: &Tenant,
+        ask: Ask<'_>,
+        clock: &dyn Clock,
+    ) -> Result<(), PushError> {
+        let trial = self.breaker.admit(tenant, ask.url, clock.now());
+        let trial = trial.map_err(|until| PushError::NotNow { until })?;
         let ended = self.exchange(ask).await;
         let silent = matches!(ended, Err(CallError::Timeout | CallError::Unreachable { .. }));
         trial.ended(!silent, clock.now());

@@ -7,7 +7,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use url::Url;
 
 use crate::client::Ask;
-use crate::{CallError, Outbound, PushError};
+use crate::{Outbound, PushError};
 
 /// A message for a browser.
 pub struct WebPush<'a> {
@@ -53,13 +53,6 @@ impl Outbound {
         let ask = ask
             .secret(HeaderName::from_static("topic"), push.topic)?
             .secret(AUTHORIZATION, push.authorization.expose_secret())?;
-        let trial = self
-            .breaker
-            .admit(push.tenant, push.endpoint, clock.now())
-            .map_err(|until| PushError::NotNow { until })?;
-        let ended = self.exchange(ask).await;
-        let silent = matches!(ended, Err(CallError::Timeout | CallError::Unreachable { .. }));
-        trial.ended(!silent, clock.now());
-        Ok(ended?.success().map(drop)?)
+        self.handed_over(push.tenant, ask, clock).await
     }
 }

@@ -32,6 +32,22 @@ pub(crate) fn names(expression: &str) -> HashMap<String, String> {
     names.map(|name| (format!("#{name}"), name.to_owned())).collect()
 }
 
+/// A map with something in it: the SDK takes no empty one.
+pub(crate) fn some<K, V>(map: HashMap<K, V>) -> Option<HashMap<K, V>> {
+    (!map.is_empty()).then_some(map)
+}
+
+/// A request of the SDK's with what a change says of its condition; each of its builders has the same methods.
+macro_rules! conditioned {
+    ($request:expr, $change:ident) => {
+        $request
+            .set_condition_expression($change.condition())
+            .set_expression_attribute_names(crate::change::some($change.names()))
+            .set_expression_attribute_values(crate::change::some($change.values))
+    };
+}
+pub(crate) use conditioned;
+
 /// A conditional change of one item.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Change {

@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, KeysAndAttributes, ReturnValue, ReturnValuesOnConditionCheckFailure as OnRefusal, Select,
 };
 
-use crate::change::{Change, names};
+use crate::change::{Change, conditioned, names, some};
 use crate::codec::{Item, Key, key_of, keyed};
 use crate::error::{CONFLICT, failed, unavailable};
 use crate::{Store, StoreError, count};
@@ -136,16 +136,12 @@ impl Store {
 
     /// Puts an item where the change's condition holds; the change's updates are not looked at.
     pub(crate) async fn put(&self, table: &str, item: Item, change: Change) -> Result<Written, StoreError> {
-        let request = self
-            .client()
-            .put_item()
-            .table_name(table)
-            .set_item(Some(item))
-            .set_condition_expression(change.condition())
-            .set_expression_attribute_names(some(change.names()))
-            .set_expression_attribute_values(some(change.values))
-            .return_values_on_condition_check_failure(OnRefusal::AllOld)
-            .set_return_consumed_capacity(count::wanted());
+        let request = conditioned!(
+            self.client().put_item().table_name(table).set_item(Some(item)),
+            change
+        )
+        .return_values_on_condition_check_failure(OnRefusal::AllOld)
+        .set_return_consumed_capacity(count::wanted());
         let _turn = self.turn().await;
         let mut round = 0;
         loop {
@@ -172,18 +168,17 @@ impl Store {
 
     /// Changes an item where the change's condition holds.
     pub(crate) async fn update(&self, table: &str, key: &Key, change: Change) -> Result<Written, StoreError> {
-        let request = self
-            .client()
-            .update_item()
-            .table_name(table)
-            .set_key(Some(keyed(key)))
-            .update_expression(change.update())
-            .set_condition_expression(change.condition())
-            .set_expression_attribute_names(some(change.names()))
-            .set_expression_attribute_values(some(change.values))
-            .return_values(ReturnValue::AllNew)
-            .return_values_on_condition_check_failure(OnRefusal::AllOld)
-            .set_return_consumed_capacity(count::wanted());
+        let request = conditioned!(
+            self.client()
+                .update_item()
+                .table_name(table)
+                .set_key(Some(keyed(key)))
+                .update_expression(change.update()),
+            change
+        )
+        .return_values(ReturnValue::AllNew)
+        .return_values_on_condition_check_failure(OnRefusal::AllOld)
+        .set_return_consumed_capacity(count::wanted());
         let _turn = self.turn().await;
         let mut round = 0;
         loop {
@@ -267,10 +262,6 @@ impl Store {
         }
         Ok(found)
     }
-}
-
-pub(crate) fn some<K, V>(map: HashMap<K, V>) -> Option<HashMap<K, V>> {
-    (!map.is_empty()).then_some(map)
 }
 
 /// Waits longer each round, and never as long as a rival that started at the same time.

@@ -7,9 +7,9 @@ use aws_sdk_dynamodb::types::{
     ReturnValuesOnConditionCheckFailure as OnRefusal, TransactWriteItem, Update,
 };
 
-use crate::change::Change;
+use crate::change::{Change, conditioned};
 use crate::codec::{Item, Key, fits, keyed};
-use crate::dynamo::{ROUNDS, pause, some};
+use crate::dynamo::{ROUNDS, pause};
 use crate::error::{failed, unavailable};
 use crate::{Store, StoreError, count, timeouts};
 
@@ -134,12 +134,7 @@ impl Writes {
 
     pub(crate) fn put(&mut self, table: &str, item: Item, change: Change) -> Result<(), StoreError> {
         self.size += size_of(item.values());
-        let put = Put::builder()
-            .table_name(table)
-            .set_item(Some(item))
-            .set_condition_expression(change.condition())
-            .set_expression_attribute_names(some(change.names()))
-            .set_expression_attribute_values(some(change.values))
+        let put = conditioned!(Put::builder().table_name(table).set_item(Some(item)), change)
             .return_values_on_condition_check_failure(OnRefusal::AllOld);
         let put = put.build().map_err(unavailable("TransactWriteItems"))?;
         self.items.push(TransactWriteItem::builder().put(put).build());
@@ -148,14 +143,14 @@ impl Writes {
 
     pub(crate) fn update(&mut self, table: &str, key: &Key, change: Change) -> Result<(), StoreError> {
         self.size += size_of(change.values.values());
-        let update = Update::builder()
-            .table_name(table)
-            .set_key(Some(keyed(key)))
-            .update_expression(change.update())
-            .set_condition_expression(change.condition())
-            .set_expression_attribute_names(some(change.names()))
-            .set_expression_attribute_values(some(change.values))
-            .return_values_on_condition_check_failure(OnRefusal::AllOld);
+        let update = conditioned!(
+            Update::builder()
+                .table_name(table)
+                .set_key(Some(keyed(key)))
+                .update_expression(change.update()),
+            change
+        )
+        .return_values_on_condition_check_failure(OnRefusal::AllOld);
         let update = update.build().map_err(unavailable("TransactWriteItems"))?;
         self.items
             .push(TransactWriteItem::builder().update(update).build());
@@ -164,12 +159,12 @@ impl Writes {
 
     /// Everything only where this holds of another item.
     pub(crate) fn check(&mut self, table: &str, key: &Key, change: Change) -> Result<(), StoreError> {
-        let check = ConditionCheck::builder()
-            .table_name(table)
-            .set_key(Some(keyed(key)))
-            .set_condition_expression(change.condition())
-            .set_expression_attribute_names(some(change.names()))
-            .set_expression_attribute_values(some(change.values));
+        let check = conditioned!(
+            ConditionCheck::builder()
+                .table_name(table)
+                .set_key(Some(keyed(key))),
+            change
+        );
         let check = check.build().map_err(unavailable("TransactWriteItems"))?;
         self.items
             .push(TransactWriteItem::builder().condition_check(check).build());
@@ -177,12 +172,10 @@ impl Writes {
     }
 
     pub(crate) fn delete(&mut self, table: &str, key: &Key, change: Change) -> Result<(), StoreError> {
-        let delete = Delete::builder()
-            .table_name(table)
-            .set_key(Some(keyed(key)))
-            .set_condition_expression(change.condition())
-            .set_expression_attribute_names(some(change.names()))
-            .set_expression_attribute_values(some(change.values));
+        let delete = conditioned!(
+            Delete::builder().table_name(table).set_key(Some(keyed(key))),
+            change
+        );
         let delete = delete.build().map_err(unavailable("TransactWriteItems"))?;
         self.items
             .push(TransactWriteItem::builder().delete(delete).build());

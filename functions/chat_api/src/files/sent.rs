@@ -96,7 +96,7 @@ fn attached(part: &Value) -> Result<(Part, Option<Vec<u8>>), RouteError> {
     if !is_media_type(media) {
         return Err(invalid("a file part's mediaType must be like text/plain"));
     }
-    if name.is_some_and(|name| name.chars().count() > NAME_MAX || name.contains(is_unseen)) {
+    if name.is_some_and(|name| name.chars().count() > NAME_MAX || name.contains(domain::is_hidden)) {
         return Err(invalid(
             "a file part's filename must have at most 200 characters, all of which can be seen",
         ));
@@ -193,12 +193,6 @@ fn is_media_type(media: &str) -> bool {
 
 fn essence(media: &str) -> &str {
     media.split(';').next().unwrap_or_default().trim()
-}
-
-/// What nobody sees in a name, or what turns its letters around.
-fn is_unseen(one: char) -> bool {
-    one.is_control()
-        || matches!(one, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Whether bytes are surely not of a media type. What cannot be told from bytes is believed.
@@ -369,6 +363,9 @@ mod tests {
             ("DATA:text/plain;charset=utf-8;BASE64,aGk=", "hi"),
             ("data:text/plain;base64,aGk%3D", "hi"),
             ("data:text/plain;name=base64,aGk=", "aGk="),
+            ("data:;base64,aGk=", "hi"),
+            ("data:;charset=utf-8,hi", "hi"),
+            ("data:text/plain;charset=utf-8;name=a.txt;base64,aGk=", "hi"),
         ] {
             let (part, read) = of("text/plain", url).unwrap();
             assert_eq!(read.as_deref(), Some(bytes.as_bytes()), "{url}");
@@ -378,6 +375,7 @@ mod tests {
             ("text/plain", "data:text/plain;base64,*"),
             ("text/plain", "data:text/plain;base64,aGk"),
             ("text/plain", "data:text/plain"),
+            ("text/plain", "aGk="),
             ("text/plain", "javascript:a,b"),
             ("text/plain", "blob:https://a.example/1,2"),
             ("image/png", "data:image/png,not%20a%20picture"),

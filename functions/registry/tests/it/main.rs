@@ -9,6 +9,7 @@
 mod fixture;
 mod health;
 mod registration;
+mod rehearsal;
 mod rubbish;
 mod signatures;
 mod tokens;

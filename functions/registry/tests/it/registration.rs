@@ -670,6 +670,7 @@ async fn an_agent_whose_address_may_not_be_called_is_told_so_when_it_registers()
         "http://[::]:9000/",
         "http://169.254.169.254/a2a",
         "http://10.0.0.7:9000/",
+        "https://172.19.0.2:9090/a2a",
         "http://agents.example/a2a",
         "https://user:secret@agents.example/a2a",
         "ftp://agents.example/a2a",

@@ -26,23 +26,14 @@ pub(crate) struct Check {
     issuer: String,
 }
 
-/// What was looked at, and what is said of it.
-enum Row {
-    Good(&'static str, String),
-    /// It works with less.
-    Less(&'static str, &'static str),
-    Refused(&'static str, String),
-}
+/// Whether it is well, what was looked at, and what is said of it.
+type Row = (&'static str, &'static str, String);
 
-impl Row {
-    fn tell(&self) {
-        match self {
-            Self::Good(what, told) => outln!("ok       {what:22} {told}"),
-            Self::Less(what, told) => outln!("less     {what:22} {told}"),
-            Self::Refused(what, told) => outln!("refused  {what:22} {told}"),
-        }
-    }
-}
+/// It is as it should be.
+const GOOD: &str = "ok";
+/// It works with less.
+const LESS: &str = "less";
+const REFUSED: &str = "refused";
 
 impl Check {
     pub(crate) async fn run(self) -> Result<(), Failure> {
@@ -54,10 +45,12 @@ impl Check {
         let outbound = Outbound::new(policy, Arc::new(SystemEntropy));
         let rows = match outbound.server_metadata(&self.issuer).await {
             Ok(found) => rows(&outbound, &found).await,
-            Err(error) => vec![Row::Refused("metadata", causes(&error))],
+            Err(error) => vec![(REFUSED, "metadata", causes(&error))],
         };
-        rows.iter().for_each(Row::tell);
-        match rows.iter().any(|row| matches!(row, Row::Refused(..))) {
+        for (verdict, what, told) in &rows {
+            outln!("{verdict:8} {what:22} {told}");
+        }
+        match rows.iter().any(|(verdict, ..)| *verdict == REFUSED) {
             true => Err(Failure::other(format!(
                 "nobody could sign in at {:?} as it is",
                 self.issuer
@@ -68,7 +61,7 @@ impl Check {
 }
 
 async fn rows(outbound: &Outbound, found: &ServerMetadata) -> Vec<Row> {
-    let mut rows = vec![Row::Good("metadata", found.issuer.clone())];
+    let mut rows = vec![(GOOD, "metadata", found.issuer.clone())];
     rows.push(reached(
         outbound,
         "authorization endpoint",
@@ -76,7 +69,8 @@ async fn rows(outbound: &Outbound, found: &ServerMetadata) -> Vec<Row> {
     ));
     rows.push(reached(outbound, "token endpoint", &found.token_endpoint));
     rows.push(match &found.jwks_uri {
-        None => Row::Refused(
+        None => (
+            REFUSED,
             "keys",
             "it names none: no identity token could be checked".to_owned(),
         ),
@@ -85,22 +79,28 @@ async fn rows(outbound: &Outbound, found: &ServerMetadata) -> Vec<Row> {
     let scopes = &found.scopes_supported;
     rows.push(
         match scopes.is_empty() || scopes.iter().any(|scope| scope == "openid") {
-            true => Row::Good("scope openid", "it has it, or does not say".to_owned()),
-            false => Row::Refused(
+            true => (GOOD, "scope openid", "it has it, or does not say".to_owned()),
+            false => (
+                REFUSED,
                 "scope openid",
                 "it does not have it: it is no OpenID provider".to_owned(),
             ),
         },
     );
     rows.push(match &found.end_session_endpoint {
-        Some(place) => Row::Good("sign-out", place.to_string()),
-        None => Row::Less("sign-out", "whoever signs out here stays signed in there"),
+        Some(place) => (GOOD, "sign-out", place.to_string()),
+        None => (
+            LESS,
+            "sign-out",
+            "whoever signs out here stays signed in there".to_owned(),
+        ),
     });
     rows.push(match found.iss_in_answer {
-        true => Row::Good("names itself (RFC 9207)", String::new()),
-        false => Row::Less(
+        true => (GOOD, "names itself (RFC 9207)", String::new()),
+        false => (
+            LESS,
             "names itself (RFC 9207)",
-            "its answers do not say whose they are; each has a state of its own all the same",
+            "its answers do not say whose they are; each has a state of its own all the same".to_owned(),
         ),
     });
     rows
@@ -108,8 +108,8 @@ async fn rows(outbound: &Outbound, found: &ServerMetadata) -> Vec<Row> {
 
 fn reached(outbound: &Outbound, what: &'static str, place: &Url) -> Row {
     match outbound.check_url(place) {
-        Ok(()) => Row::Good(what, place.to_string()),
-        Err(error) => Row::Refused(what, format!("{place}: {}", causes(&error))),
+        Ok(()) => (GOOD, what, place.to_string()),
+        Err(error) => (REFUSED, what, format!("{place}: {}", causes(&error))),
     }
 }
 
@@ -117,7 +117,7 @@ fn reached(outbound: &Outbound, what: &'static str, place: &Url) -> Row {
 async fn keys(outbound: &Outbound, place: &Url) -> Row {
     let found: Value = match outbound.get_json(place, None).await {
         Ok(found) => found,
-        Err(error) => return Row::Refused("keys", format!("{place}: {}", causes(&error))),
+        Err(error) => return (REFUSED, "keys", format!("{place}: {}", causes(&error))),
     };
     let judged = auth::judged_keys(&found);
     let good: Vec<&str> = judged
@@ -135,9 +135,9 @@ async fn keys(outbound: &Outbound, place: &Url) -> Row {
             } else {
                 reasons.join("; ")
             };
-            Row::Refused("keys", format!("{place}: {told}"))
+            (REFUSED, "keys", format!("{place}: {told}"))
         }
-        good => Row::Good("keys", domain::clean(&good.join(", "), 200)),
+        good => (GOOD, "keys", domain::clean(&good.join(", "), 200)),
     }
 }
 

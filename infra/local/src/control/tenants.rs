@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use a2a::mqtt::AgentAddress;
 use domain::{AgentName, SettingChange, Tenant};
-use store::Purged;
 use store::audit::Action;
+use store::{Purged, StoreError};
 use tokio::task::JoinSet;
 
 use super::{Control, told};
@@ -96,13 +96,21 @@ impl Control {
         let _nothing_else_changes = self.vault.lock().await;
         let tenant = self.named(name)?;
         let set = self.site.store.tenants().set(&tenant, changes).await;
-        match set.map_err(StartError::part("table of tenants"))? {
-            true => {
-                told(Action::TenantSet, Some(&tenant), "settings");
-                Ok(())
-            }
-            false => Err(self.unknown(name)),
+        self.is_set(set, (name, &tenant), "settings")
+    }
+
+    /// What became of a change of a tenant's settings.
+    fn is_set(
+        &self,
+        set: Result<bool, StoreError>,
+        (name, tenant): (&Tenant, &Tenant),
+        what: &str,
+    ) -> Result<(), ChangeError> {
+        if !set.map_err(StartError::part("table of tenants"))? {
+            return Err(self.unknown(name));
         }
+        told(Action::TenantSet, Some(tenant), what);
+        Ok(())
     }
 
     /// Gives a tenant's page a logo, known by a hash, or takes it away.
@@ -114,13 +122,7 @@ impl Control {
         let _nothing_else_changes = self.vault.lock().await;
         let tenant = self.named(name)?;
         let set = self.site.store.tenants().set_logo(&tenant, logo).await;
-        match set.map_err(StartError::part("table of tenants"))? {
-            true => {
-                told(Action::TenantSet, Some(&tenant), "logo");
-                Ok(())
-            }
-            false => Err(self.unknown(name)),
-        }
+        self.is_set(set, (name, &tenant), "logo")
     }
 
     /// Clears away what the MQTT broker has of a tenant's agents, once they have left it, and lets them in no more.

@@ -43,7 +43,10 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
             return None;
         }
     };
-    let endpoints = endpoints(&card, reasons);
+    let (endpoints, mut unusable) = endpoints(&card);
+    if endpoints.is_empty() {
+        reasons.append(&mut unusable);
+    }
     if endpoints.is_empty() && reasons.is_empty() {
         reasons.push("the card has no JSONRPC, HTTP+JSON or MQTT interface of A2A 1.0 or 0.3".to_owned());
     }
@@ -62,6 +65,7 @@ fn read(document: &Value, reasons: &mut Vec<String>) -> Option<ForeignCard> {
         version: text(&card, "version", "the card", Need::Any(MAX_SHORT), reasons),
         skills: skills(&card, reasons),
         endpoints,
+        unusable,
         push_notifications: can("pushNotifications").unwrap_or(false),
         streaming: can("streaming").unwrap_or(false),
         takes_data: takes_data(&card),
@@ -206,8 +210,9 @@ struct Told {
     tenant: Option<String>,
 }
 
-/// The interfaces that we can call: 1.0's list as it stands, then what 0.3's fields add.
-fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
+/// The interfaces that we can call: 1.0's list as it stands, then what 0.3's fields add. What is wrong with others speaks against the
+/// card only where there is none.
+fn endpoints(card: &Value) -> (Vec<Endpoint>, Vec<String>) {
     let list = |name: &str| {
         card.get(name)
             .and_then(Value::as_array)
@@ -258,7 +263,6 @@ fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
     let http = |told: &Told| told.url.clone().filter(|url| url.starts_with("http"));
     let resource = told.iter().find_map(http).and_then(|url| Url::parse(&url).ok());
     let mut endpoints: Vec<Endpoint> = Vec::new();
-    // One that cannot be called speaks against the card only where no other can.
     let mut unusable: Vec<String> = Vec::new();
     for Told {
         url,
@@ -292,12 +296,9 @@ fn endpoints(card: &Value, reasons: &mut Vec<String>) -> Vec<Endpoint> {
             endpoints.push(endpoint);
         }
     }
-    if endpoints.is_empty() {
-        reasons.append(&mut unusable);
-    }
     // Over HTTP an agent is called directly.
     endpoints.sort_by_key(|endpoint| endpoint.transport == Transport::Mqtt);
-    endpoints
+    (endpoints, unusable)
 }
 
 fn transport(binding: &str) -> Option<Transport> {

@@ -4,27 +4,25 @@ use domain::Metadata;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Task {
-    #[serde(default)]
     pub(super) kind: String,
     pub(super) id: String,
-    #[serde(default)]
     pub(super) context_id: String,
     pub(super) status: Status,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) artifacts: Vec<Artifact>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) history: Vec<Message>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Status {
     pub(super) state: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) message: Option<Message>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) timestamp: Option<String>,
 }
 
@@ -50,78 +48,71 @@ pub(super) struct Message {
 
 /// `kind` says which of the three it is; a part without one is known by what it holds.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Part {
-    #[serde(default)]
     pub(super) kind: String,
     /// What `kind` was called before 0.2.
-    #[serde(default, rename = "type", skip_serializing)]
+    #[serde(rename = "type", skip_serializing)]
     pub(super) kind_before: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<File>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) data: Option<Value>,
-    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
     pub(super) metadata: Metadata,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct File {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bytes: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) uri: Option<String>,
     /// What 1.0 calls `uri`, and some clients of 0.3 too.
-    #[serde(default, skip_serializing)]
+    #[serde(skip_serializing)]
     pub(super) url: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mime_type: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Artifact {
     pub(super) artifact_id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) description: Option<String>,
     pub(super) parts: Vec<Part>,
-    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
     pub(super) metadata: Metadata,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) extensions: Vec<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StatusUpdate {
-    #[serde(default)]
     pub(super) kind: String,
     pub(super) task_id: String,
-    #[serde(default)]
     pub(super) context_id: String,
     pub(super) status: Status,
-    #[serde(default)]
     pub(super) r#final: bool,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ArtifactUpdate {
-    #[serde(default)]
     pub(super) kind: String,
     pub(super) task_id: String,
-    #[serde(default)]
     pub(super) context_id: String,
     pub(super) artifact: Artifact,
-    #[serde(default)]
     pub(super) append: bool,
-    #[serde(default)]
     pub(super) last_chunk: bool,
 }
 
@@ -135,15 +126,15 @@ pub(super) struct SendParams {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct Configuration {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) accepted_output_modes: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) blocking: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) history_length: Option<i32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) push_notification_config: Option<PushConfig>,
 }
 

@@ -72,10 +72,7 @@ pub(crate) fn event(task: &domain::Task, event: &Event) -> Option<Value> {
 
 pub(crate) fn send_call(call: &SendCall) -> Value {
     let message = types::Message {
-        task_id: call
-            .task_id
-            .clone()
-            .or_else(|| call.message.task_id.map(|id| id.to_string())),
+        task_id: call.of_task(),
         ..message_type(&call.message)
     };
     to_json(&types::SendParams {
@@ -83,9 +80,7 @@ pub(crate) fn send_call(call: &SendCall) -> Value {
         configuration: types::Configuration {
             accepted_output_modes: call.accepted_output_modes.clone(),
             blocking: Some(!call.return_immediately),
-            history_length: call
-                .history_length
-                .map(|length| i32::try_from(length).unwrap_or(i32::MAX)),
+            history_length: call.history(),
             push_notification_config: call.push.as_ref().map(push_config),
         },
         metadata: call.metadata.clone(),

@@ -67,19 +67,14 @@ pub(crate) fn event(task: &Task, event: &Event) -> Option<Value> {
 
 pub(crate) fn send_call(call: &SendCall) -> Value {
     let message = wire::Message {
-        task_id: call
-            .task_id
-            .clone()
-            .or_else(|| call.message.task_id.map(|id| id.to_string())),
+        task_id: call.of_task(),
         ..message_type(&call.message)
     };
     let configuration = wire::SendMessageConfiguration {
         accepted_output_modes: (!call.accepted_output_modes.is_empty())
             .then(|| call.accepted_output_modes.clone()),
         task_push_notification_config: call.push.as_ref().map(push_config),
-        history_length: call
-            .history_length
-            .map(|length| i32::try_from(length).unwrap_or(i32::MAX)),
+        history_length: call.history(),
         return_immediately: Some(call.return_immediately),
     };
     json(&wire::SendMessageRequest {

@@ -60,6 +60,7 @@ fn a_result_is_read_whatever_its_status_message_looks_like() {
     for message in [
         json!({ "role": "ROLE_AGENT", "messageId": "m", "parts": [] }),
         json!({ "role": "agent", "kind": "message", "messageId": "m" }),
+        json!({ "role": "agent", "parts": null, "referenceTaskIds": null }),
         json!({ "role": "ROLE_AGENT", "parts": [{ "text": "" }] }),
         json!({ "role": "ROLE_NOBODY", "messageId": "m m", "parts": 7, "metadata": [] }),
         json!({}),
@@ -181,6 +182,7 @@ fn an_answer_says_itself_what_it_is() {
         json!({ "task": new, "message": null }),
         json!({ "root": old }),
         json!({ "root": { "task": new } }),
+        json!({ "task": new, "statusUpdate": null, "artifactUpdate": null }),
     ] {
         let read = task(&told);
         assert_eq!(
@@ -244,6 +246,60 @@ fn an_id_and_a_state_are_all_that_a_task_needs() {
 }
 
 #[test]
+fn a_result_without_parts_hides_no_other() {
+    for odd in [
+        json!({ "artifactId": "b", "parts": null }),
+        json!({ "artifactId": "b", "parts": [] }),
+        json!({ "artifactId": "b" }),
+        json!(null),
+    ] {
+        for mut told in tasks(&Value::Null, &json!([{ "text": "pong" }])) {
+            told["artifacts"].as_array_mut().unwrap().insert(0, odd.clone());
+            let read = texts(&task(&told).artifacts).concat();
+            assert_eq!(read, "pong", "{told}");
+        }
+    }
+}
+
+/// The Go SDK's JSON, as its own codec tests have it: what is empty is left out, times have nanoseconds and a zone, data may be any
+/// JSON. A list that is nil is null where a field is not left out for it, as in any program in Go.
+#[test]
+fn what_the_go_sdk_writes_is_read() {
+    let at = "2026-01-01T01:00:00.123456789+01:00";
+    let parts = json!([{ "text": "pong" }, { "raw": "//4=", "filename": "a", "mediaType": "image/png" }, { "data": 12.34 },
+        { "data": ["a", 1, true] }, { "url": "https://a.example/1.png", "filename": "b" }, { "text": "!", "metadata": { "a": "b" } }]);
+    let result = json!({ "id": "r-1", "contextId": "c", "status": { "state": "TASK_STATE_COMPLETED", "timestamp": at },
+        "artifacts": [{ "artifactId": "a", "parts": parts }] });
+    for told in [json!({ "task": result }), result] {
+        let Ok(SendResponse::Task(read)) = decode::send_result(&told, Generation::V1_0) else {
+            panic!("{told}")
+        };
+        assert_eq!(read.artifacts[0].parts.len(), 6, "{told}");
+        assert!(
+            read.artifacts[0].metadata.is_empty() && read.status.at.is_some(),
+            "{read:?}"
+        );
+    }
+    let old = json!({ "kind": "task", "id": "r-1", "contextId": "c", "artifacts": null, "history": null, "metadata": null,
+        "status": { "state": "completed", "timestamp": at, "message": { "kind": "message", "messageId": "m", "role": "agent",
+            "parts": [{ "kind": "text", "text": "done", "metadata": null }], "extensions": null, "referenceTaskIds": null } } });
+    assert_eq!(task(&old).status.text.as_deref(), Some("done"));
+    let message =
+        json!({ "message": { "messageId": "m", "role": "ROLE_AGENT", "parts": [{ "text": "pong" }] } });
+    assert_eq!(said(&message), "pong");
+    for told in [
+        json!({ "statusUpdate": { "taskId": "r-1", "contextId": "c", "final": false,
+            "status": { "state": "TASK_STATE_WORKING", "timestamp": at } } }),
+        json!({ "artifactUpdate": { "taskId": "r-1", "contextId": "c",
+            "artifact": { "artifactId": "a", "parts": [{ "text": "pong" }] } } }),
+    ] {
+        let read = news(&told);
+        let is_read = read.update.is_some() || read.artifacts.len() == 1;
+        assert!(is_read && read.remote_task_id.is_some(), "{told}");
+    }
+}
+
+#[test]
 fn results_without_names_of_their_own_stay_apart() {
     let told = json!({ "id": "r-1", "status": { "state": "completed" },
         "artifacts": [{ "parts": [{ "text": "a" }] }, { "artifactId": 7, "parts": [{ "text": "b" }] }, { "parts": [{ "text": "c" }] }] });
@@ -263,6 +319,8 @@ fn news_are_read_in_any_clothing() {
         json!({ "status_update": update }),
         update.clone(),
         json!({ "jsonrpc": "2.0", "id": 1, "result": { "statusUpdate": update } }),
+        json!({ "statusUpdate": { "taskId": "r-1", "final": true, "status": { "state": "TASK_STATE_COMPLETED" } } }),
+        json!({ "task": null, "message": null, "statusUpdate": update }),
         json!({ "kind": "status-update", "taskId": "r-1", "final": true, "status": { "state": "completed" } }),
     ] {
         let read = news(&told);
@@ -272,6 +330,12 @@ fn news_are_read_in_any_clothing() {
             "{told}"
         );
         assert!(!read.snapshot, "{told}");
+    }
+    // The whole task, wrapped and bare, as older senders have it.
+    let [new, old] = tasks(&Value::Null, &json!([{ "text": "pong" }]));
+    for told in [json!({ "task": new }), new, old] {
+        let read = news(&told);
+        assert!(read.snapshot && read.artifacts.len() == 1, "{told}");
     }
     let piece = json!({ "taskId": "r-1", "append": true, "artifact": { "parts": [{ "text": "po" }, {}] } });
     for told in [json!({ "artifactUpdate": piece }), piece.clone()] {

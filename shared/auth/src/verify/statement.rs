@@ -120,12 +120,12 @@ impl Statements {
             Some(Value::Array(several)) => matches!(&several[..], [one] if *one == self.client),
             _ => false,
         };
-        let party = claims.get("azp");
+        // What is null is not said.
+        let told = |name: &str| claims.get(name).filter(|value| !value.is_null());
+        let party = told("azp");
         let by_us = party.is_none_or(|party| party.as_str() == Some(&self.client));
         let second = |name: &str| {
-            claims
-                .get(name)
-                .map(|value| numeric_date(value).ok_or(malformed("iat, exp or nbf is no time")))
+            told(name).map(|value| numeric_date(value).ok_or(malformed("iat, exp or nbf is no time")))
         };
         let (soon, past) = (now.after(LEEWAY).seconds(), now.before(LEEWAY).seconds());
         let made = second("iat").ok_or(malformed("iat is missing"))??;

@@ -1,14 +1,24 @@
 //! Errors as JSON: `{"error": "not_found", "message": "…"}`. What the framework says in plain text or without words
 //! gets this form; what a handler said in a form of its own (JSON, HTML) stays as it is.
 
+use auth::Refusal;
 use axum::body::to_bytes;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::json;
 
 /// Longest text of the framework that is passed on.
 const MESSAGE_LIMIT: usize = 1_024;
+
+/// The bearer token that a request brings.
+///
+/// # Errors
+/// [`Refusal`] where it brings none, or what it brings cannot be one.
+pub fn bearer(headers: &HeaderMap) -> Result<&str, Refusal> {
+    let header = headers.get(AUTHORIZATION).map(HeaderValue::to_str);
+    auth::bearer(header.transpose().map_err(|_| Refusal::Malformed)?)
+}
 
 /// A path that no function serves.
 #[must_use]

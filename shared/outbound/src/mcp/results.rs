@@ -40,19 +40,23 @@ pub(super) async fn list(
 
 /// What a tool answered.
 pub(super) fn content(result: CallToolResult) -> Result<Value, McpError> {
-    let texts = result.content.iter().filter_map(|block| match block {
-        ContentBlock::Text(text) => Some(text.text.as_str()),
-        _ => None,
-    });
-    let text: String = texts.collect();
+    let texts = result.content.iter().filter_map(ContentBlock::as_text);
+    let texts: Vec<&str> = texts.map(|text| text.text.as_str()).collect();
+    let text = texts.concat();
     if result.is_error == Some(true) {
         return Err(McpError::Failed(words(&text)));
     }
     match result.structured_content {
         Some(structured) => Ok(structured),
         None => {
-            let read = serde_json::from_str(&text);
-            Ok(read.map_err(|_| CallError::BadAnswer("its text is no JSON".to_owned()))?)
+            // Some say the same in words in a block beside it.
+            let data = |text: &&str| {
+                serde_json::from_str(text)
+                    .ok()
+                    .filter(|read: &Value| !read.is_string())
+            };
+            let read = data(&text.as_str()).or_else(|| texts.iter().find_map(data));
+            Ok(read.ok_or_else(|| CallError::BadAnswer("its text is no JSON".to_owned()))?)
         }
     }
 }
@@ -65,5 +69,43 @@ pub(super) fn refusal(error: ServiceError) -> McpError {
             CallError::BadAnswer("it answers something else".to_owned()).into()
         }
         error => McpError::Refused(words(&error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// In one block or many, beside words, and beside what is of another kind.
+    #[test]
+    fn data_is_found_among_the_blocks_of_an_answer() {
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let image = || json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+        for (blocks, read) in [
+            (
+                json!([text("{\"ok\":"), text(" true}")]),
+                Some(json!({"ok": true})),
+            ),
+            (
+                json!([text("{\"ok\": true}"), text("## The place, in words")]),
+                Some(json!({"ok": true})),
+            ),
+            (
+                json!([text("Found one."), image(), text("[1]")]),
+                Some(json!([1])),
+            ),
+            (json!([text("Found"), text("nothing.")]), None),
+            (json!([text("\"in quotes\""), text("nothing.")]), None),
+            (json!([image()]), None),
+            (json!([]), None),
+        ] {
+            let told: CallToolResult = serde_json::from_value(json!({"content": blocks})).unwrap();
+            assert_eq!(content(told).ok(), read, "{blocks}");
+            let told = json!({"content": blocks, "structuredContent": {"ok": 1}});
+            let told: CallToolResult = serde_json::from_value(told).unwrap();
+            assert_eq!(content(told).ok(), Some(json!({"ok": 1})), "{blocks}");
+        }
     }
 }

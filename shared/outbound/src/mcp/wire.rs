@@ -298,6 +298,19 @@ mod tests {
             let listed = names(&json!([good("a"), odd, good("b")]));
             assert_eq!(listed, Some(vec!["a".to_owned(), "b".to_owned()]), "{odd}");
         }
+        // A schema that says nothing, or no object, is its tool's own affair.
+        for schema in [
+            json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
+            json!({"anyOf": [{"type": "object"}, {"type": "object", "required": ["a"]}]}),
+            json!({"type": "string"}),
+            json!({"type": "object"}),
+            json!({}),
+        ] {
+            let odd =
+                json!({"name": "odd", "inputSchema": schema, "outputSchema": null, "annotations": null});
+            let listed = names(&json!([good("a"), odd]));
+            assert_eq!(listed, Some(vec!["a".to_owned(), "odd".to_owned()]), "{odd}");
+        }
         assert_eq!(names(&json!({})), None, "no list at all");
     }
 
@@ -317,5 +330,9 @@ mod tests {
             };
             assert_eq!(result.content.len(), 1, "{odd}");
         }
+        // A text that was cut in the middle of a character, with a mark in front of it all.
+        let cut = b"\xef\xbb\xbf{\"jsonrpc\": \"2.0\", \"id\": 1, \"result\": {\"content\": [{\"type\": \"text\", \"text\": \"pong \\ud83d\"}]}}";
+        let told = serde_json::to_string(&message_of(cut).unwrap()).unwrap();
+        assert!(told.contains("pong \u{fffd}"), "{told}");
     }
 }

@@ -1,7 +1,8 @@
 //! Which authorization server a resource trusts (RFC 9728), and where its endpoints are (RFC 8414, OIDC Discovery).
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use url::Url;
 
 use super::{Dialect, OAuthError};
@@ -16,7 +17,7 @@ pub struct ResourceMetadata {
     #[serde(default)]
     pub authorization_servers: Vec<String>,
     /// The scopes it knows.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_good")]
     pub scopes_supported: Vec<String>,
 }
 
@@ -33,10 +34,10 @@ pub struct ServerMetadata {
     #[serde(default)]
     pub jwks_uri: Option<Url>,
     /// Where tokens are revoked (RFC 7009).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_good")]
     pub revocation_endpoint: Option<Url>,
     /// Where the browser goes to sign out (OpenID Connect RP-Initiated Logout).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_good")]
     pub end_session_endpoint: Option<Url>,
     /// It names itself in its answer to the browser (RFC 9207).
     #[serde(default, rename = "authorization_response_iss_parameter_supported")]
@@ -45,10 +46,15 @@ pub struct ServerMetadata {
     #[serde(default, rename = "switchyard_occasion_parameter_supported")]
     pub shows_occasion: bool,
     /// The scopes it knows, where it says so.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_good")]
     pub scopes_supported: Vec<String>,
     #[serde(default)]
     code_challenge_methods_supported: Option<Vec<String>>,
+}
+
+/// What it could do without is left out where it is odd.
+fn if_good<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(told: D) -> Result<T, D::Error> {
+    Value::deserialize(told).map(|told| serde_json::from_value(told).unwrap_or_default())
 }
 
 /// What the browser is sent to the authorization endpoint with.

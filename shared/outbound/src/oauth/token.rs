@@ -319,7 +319,9 @@ fn tokens(answered: &Answered) -> Result<Tokens, OAuthError> {
         )));
     }
     let told = TokenAnswer::deserialize(told).map_err(|_| bad("it is no token response"))?;
-    if !told.token_type.eq_ignore_ascii_case("bearer") {
+    // Slack says whose a bearer token is in that place.
+    let is_bearer = |kind: &&str| told.token_type.eq_ignore_ascii_case(kind);
+    if !["bearer", "bot", "user"].iter().any(is_bearer) {
         return Err(bad("its tokens are no bearer tokens"));
     }
     if told.access_token.is_empty() {

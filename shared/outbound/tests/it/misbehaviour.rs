@@ -1,5 +1,6 @@
 //! Peers that hang, break off, or never stop.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use outbound::{CallError, Outbound};
@@ -7,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use url::Url;
-use wiremock::matchers::any;
+use wiremock::matchers::{any, header};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::support::with;
@@ -84,6 +85,59 @@ async fn a_body_too_large_is_not_read() {
     let large = ResponseTemplate::new(503).set_body_string("x".repeat(5000));
     Mock::given(any()).respond_with(large).mount(&server).await;
     assert!(matches!(get(&small, &server.uri()).await, CallError::Status(503)));
+}
+
+/// What servers that pack their answers unasked send; the bound is one of what comes out.
+#[tokio::test]
+async fn an_answer_that_is_packed_unasked_is_read_up_to_the_bound_of_what_comes_out() {
+    let small = with(|policy| policy.max_body = 1000);
+    let packed = |text: &[u8]| {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        packed.write_all(text).unwrap();
+        packed.finish().unwrap()
+    };
+    let good = packed(b"{\"rain\": 4}");
+    let bomb = packed(&[b' '; 1 << 20]);
+    assert!(bomb.len() < 2000, "it looks harmless");
+    let twice = packed(&good);
+    let cut = good.get(..good.len() - 9).unwrap().to_vec();
+    let hollow = packed(b"").repeat(40);
+    for (name, body, read) in [
+        ("good", good.clone(), Some(r#"{"rain":4}"#)),
+        (
+            "in two members",
+            [packed(b"{\"rain\":"), packed(b" 4}")].concat(),
+            Some(r#"{"rain":4}"#),
+        ),
+        ("said by nobody", good, Some(r#"{"rain":4}"#)),
+        ("nothing", hollow, Some("null")),
+        ("a bomb", bomb, None),
+        ("packed twice", twice, None),
+        ("cut", cut, None),
+        ("said and not done", b"{}".to_vec(), Some("{}")),
+    ] {
+        let server = MockServer::start().await;
+        let answer = ResponseTemplate::new(200).set_body_bytes(body);
+        let answer = match name {
+            "said by nobody" => answer,
+            _ => answer.insert_header("content-encoding", "gzip"),
+        };
+        let asked = Mock::given(header("accept-encoding", "identity"));
+        asked.respond_with(answer).mount(&server).await;
+        let url = Url::parse(&server.uri()).unwrap();
+        let told = small.get_json::<Value>(&url, None).await;
+        assert_eq!(
+            told.as_ref().ok().map(Value::to_string).as_deref(),
+            read,
+            "{name}: {told:?}"
+        );
+        let as_it_should = match name {
+            "a bomb" => matches!(told, Err(CallError::TooLarge(1000))),
+            // It came, so that nothing is asked again for it.
+            _ => matches!(told, Ok(_) | Err(CallError::BadAnswer(_))),
+        };
+        assert!(as_it_should, "{name}: {told:?}");
+    }
 }
 
 #[tokio::test]

@@ -389,117 +389,77 @@ async fn scopes_that_nobody_asked_for_are_not_used_and_boxes_may_be_unticked() {
     }
 }
 
-/// What providers tell of scopes, with what was asked for, and what of that is granted.
-#[tokio::test]
-async fn what_is_granted_is_told_in_the_words_of_many_providers() {
-    for (asked, told, granted) in [
-        // As the standard has it: all, less, or nothing said.
-        ("a b", json!("a b"), "a b"),
-        ("a b", json!("b"), "b"),
-        ("a b", json!(null), "a b"),
-        ("a b", json!(""), "a b"),
-        ("a b", json!([]), "a b"),
-        ("a", json!("a b"), "a"),
-        // Entra ID names no scope that brings tokens, and others that were granted before.
-        (
-            "Calendars.Read offline_access",
-            json!("Calendars.Read Calendars.ReadWrite openid profile"),
-            "Calendars.Read offline_access",
-        ),
-        (
-            "https://graph.microsoft.com/Calendars.Read",
-            json!("Calendars.Read"),
-            "https://graph.microsoft.com/Calendars.Read",
-        ),
-        (
-            "api://4c2f/tasks.read openid",
-            json!("tasks.read"),
-            "api://4c2f/tasks.read openid",
-        ),
-        ("tasks.read", json!("api://4c2f/Tasks.Read"), "tasks.read"),
-        // Google's names for what OpenID Connect calls otherwise.
-        (
-            "openid email tasks",
-            json!("openid https://www.googleapis.com/auth/userinfo.email tasks"),
-            "openid email tasks",
-        ),
-        // GitHub puts commas between them; Twitch has a list; others another case.
-        ("repo gist", json!("gist,repo"), "repo gist"),
-        ("repo gist", json!("gist, user"), "gist"),
-        (
-            "user:read:email openid",
-            json!(["openid", "user:read:email"]),
-            "user:read:email openid",
-        ),
-        ("openid tasks", json!(["tasks other"]), "openid tasks"),
-        ("Tasks.Read", json!("tasks.read"), "Tasks.Read"),
-        // What allows something at the resource is not taken for granted.
-        ("tasks.read tasks.write", json!("tasks.read openid"), "tasks.read"),
-        ("tasks.write", json!("tasks.write.own"), ""),
-        ("https://a.example/x", json!("https://b.example/x"), ""),
-        ("write", json!("https://a.example/read"), ""),
-    ] {
-        let body = json!({"access_token": "a", "token_type": "Bearer", "expires_in": 3599.0, "scope": told});
-        let tokens = exchanged(ResponseTemplate::new(200).set_body_json(body))
-            .await
-            .unwrap();
-        assert_eq!(tokens.lifetime, Duration::from_secs(3599));
-        let asked: Vec<String> = asked.split_whitespace().map(str::to_owned).collect();
-        let read = tokens.granted(&asked, None, Timestamp::from_millis(0));
-        assert_eq!(read.scopes.join(" "), granted, "{asked:?} {told}");
-    }
-    for scope in [json!(7), json!({"a": 1}), json!([7])] {
-        let body = json!({"access_token": "a", "token_type": "Bearer", "scope": scope});
-        let told = exchanged(ResponseTemplate::new(200).set_body_json(body)).await;
-        assert!(
-            matches!(told, Err(OAuthError::Call(CallError::BadAnswer(_)))),
-            "{told:?}"
-        );
+/// What providers send, and what must come of each.
+fn rows(kind: &str) -> Vec<Value> {
+    let table: Value = serde_json::from_str(include_str!("../providers.json")).unwrap();
+    table[kind].as_array().unwrap().clone()
+}
+
+/// An answer with this body; a text is a page.
+fn answer(status: &Value, body: &Value) -> ResponseTemplate {
+    let answer = ResponseTemplate::new(u16::try_from(status.as_u64().unwrap()).unwrap());
+    match body {
+        Value::String(page) => answer.set_body_string(page),
+        body => answer.set_body_json(body),
     }
 }
 
-/// How providers say that a refresh token is no good.
+#[tokio::test]
+async fn what_is_granted_is_told_in_the_words_of_many_providers() {
+    for row in rows("tokens") {
+        let mut body = json!({"access_token": "secret-of-the-table", "token_type": "Bearer"});
+        let told = row["answer"].as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(told);
+        let told = exchanged(answer(&json!(200), &body)).await;
+        let Some(granted) = row["granted"].as_str() else {
+            let shown = format!("{told:?}");
+            let is_bad = matches!(told, Err(OAuthError::Call(CallError::BadAnswer(_))));
+            assert!(is_bad && !shown.contains("secret-of-the-table"), "{row}: {shown}");
+            continue;
+        };
+        let tokens = told.unwrap_or_else(|error| panic!("{row}: {error:?}"));
+        if let Some(seconds) = row["seconds"].as_u64() {
+            assert_eq!(tokens.lifetime, Duration::from_secs(seconds), "{row}");
+        }
+        let asked: Vec<String> = row["asked"]
+            .as_str()
+            .unwrap()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        let read = tokens.granted(&asked, None, Timestamp::from_millis(0));
+        assert_eq!(read.scopes.join(" "), granted, "{row}");
+        assert_eq!(read.refresh_token.is_some(), row["renews"] == true, "{row}");
+    }
+}
+
 #[tokio::test]
 async fn a_refusal_is_one_in_whatever_words() {
-    for (status, body) in [
-        (
-            200,
-            json!({"error": "bad_refresh_token", "error_description": "The refresh token passed is incorrect or expired."}),
-        ),
-        (200, json!({"ok": false, "error": "token_revoked"})),
-        (200, json!({"message": "expired"})),
-        (400, json!({"error": "invalid_request"})),
-        (
-            400,
-            json!({"error": {"message": "expired", "type": "OAuthException", "code": 190}}),
-        ),
-        (400, json!({"message": "Invalid refresh token"})),
-        (401, json!({"error": "unauthorized_client"})),
-        (401, json!(null)),
-        (403, json!({"error": "access_denied"})),
-        (403, json!({"message": "no"})),
-        (404, json!({"error": "not_found"})),
-        (410, json!(null)),
-        (422, json!({"error": "token_expired"})),
-    ] {
-        let told = exchanged(ResponseTemplate::new(status).set_body_json(&body)).await;
-        let error = told.unwrap_err();
-        assert!(
-            error.is_refusal() && !error.is_retryable(),
-            "{status} {body}: {error:?}"
-        );
+    for row in rows("refusals") {
+        let error = exchanged(answer(&row["status"], &row["body"])).await.unwrap_err();
+        let refused = row["refused"] == true;
+        assert_eq!(error.is_refusal(), refused, "{row}: {error:?}");
+        assert!(!(refused && error.is_retryable()), "{row}: {error:?}");
     }
-    for away in [
-        ResponseTemplate::new(403).set_body_string("<html>"),
-        ResponseTemplate::new(404).set_body_string("<html>"),
-        ResponseTemplate::new(408).set_body_json(json!({"error": "invalid_grant"})),
-        ResponseTemplate::new(429).set_body_json(json!({"error": "rate_limited"})),
-        ResponseTemplate::new(200).set_body_json(json!({"error": "temporarily_unavailable"})),
-        ResponseTemplate::new(200).set_body_string("<html>"),
-        ResponseTemplate::new(500).set_body_json(json!({"error": "invalid_grant"})),
-        ResponseTemplate::new(302),
-    ] {
-        let error = exchanged(away).await.unwrap_err();
-        assert!(!error.is_refusal(), "{error:?}");
+}
+
+#[tokio::test]
+async fn metadata_are_read_as_many_providers_write_them() {
+    for row in rows("metadata") {
+        let at = row["at"].as_str().unwrap();
+        let name = row["name"].as_str().unwrap_or("openid-configuration");
+        let place = match name {
+            "openid-configuration" => format!("{}/.well-known/{name}", at.trim_end_matches('/')),
+            _ => format!("/.well-known/{name}{at}"),
+        };
+        let server = server_with(&place, |host| {
+            let mut document = metadata(&format!("{host}{at}"));
+            let told = row["document"].as_object().unwrap().clone();
+            document.as_object_mut().unwrap().extend(told);
+            serde_json::from_str(&document.to_string().replace("{host}", host)).unwrap()
+        })
+        .await;
+        let found = outbound().server_metadata(&format!("{}{at}", server.uri())).await;
+        assert_eq!(found.is_ok(), row["taken"] == true, "{row}: {found:?}");
     }
 }

@@ -20,7 +20,23 @@ impl CurrencyAgent {
     pub fn start(generation: &str, delay: f32) -> Self {
         let delay = delay.to_string();
         let arguments = ["--generation", generation, "--delay", &delay];
-        let (process, said) = started("venv", "python/currency_agent.py", &arguments);
+        Self::of(started("venv", "python/currency_agent.py", &arguments))
+    }
+
+    /// Starts one that answers so many seconds later, when it is done, by a mere message.
+    #[must_use]
+    pub fn start_blocking(delay: f32) -> Self {
+        let arguments = ["--blocking", "--delay", &delay.to_string()];
+        Self::of(started("venv", "python/currency_agent.py", &arguments))
+    }
+
+    /// Starts the one of `js/a2a-agent.mjs`, on the official JavaScript SDK.
+    #[must_use]
+    pub fn start_javascript(arguments: &[&str]) -> Self {
+        Self::of(node("js/a2a-agent.mjs", arguments))
+    }
+
+    fn of((process, said): (Child, Value)) -> Self {
         let text = |name: &str| said[name].as_str().expect("a URL").to_owned();
         Self {
             process,
@@ -50,6 +66,13 @@ fn started(environment: &str, script: &str, arguments: &[&str]) -> (Child, Value
     )
 }
 
+/// The same of a script for Node, which ends with its standard input.
+fn node(script: &str, arguments: &[&str]) -> (Child, Value) {
+    let mut command = Command::new("node");
+    command.arg(crate::folder().join(script)).args(arguments);
+    listening(command.stdin(Stdio::piped()))
+}
+
 /// Starts a program; the process, and the line of JSON that it says once it listens.
 fn listening(command: &mut Command) -> (Child, Value) {
     let mut process = command
@@ -76,18 +99,22 @@ impl McpServer {
     /// Starts it in an environment, `mcp` or `mcp1`, which are the versions of the SDK, and waits until it listens.
     #[must_use]
     pub fn start(environment: &str, arguments: &[&str]) -> Self {
-        let (process, said) = started(environment, "python/mcp_server.py", arguments);
-        let url = said["url"].as_str().expect("a URL").to_owned();
-        Self { process, url }
+        Self::of(started(environment, "python/mcp_server.py", arguments))
     }
 
     /// Starts the server for stays that is published on npm, behind HTTP (`js/mcp-airbnb.mjs`) and without a network.
     #[must_use]
     pub fn start_published() -> Self {
-        let mut node = Command::new("node");
-        node.arg(crate::folder().join("js/mcp-airbnb.mjs"))
-            .stdin(Stdio::piped());
-        let (process, said) = listening(&mut node);
+        Self::of(node("js/mcp-airbnb.mjs", &[]))
+    }
+
+    /// Starts the server of the protocol's own project that has something of everything, behind `js/mcp-everything.mjs`.
+    #[must_use]
+    pub fn start_everything() -> Self {
+        Self::of(node("js/mcp-everything.mjs", &[]))
+    }
+
+    fn of((process, said): (Child, Value)) -> Self {
         let url = said["url"].as_str().expect("a URL").to_owned();
         Self { process, url }
     }
@@ -104,12 +131,7 @@ impl OpenidProvider {
     /// Starts it for one client, the chat at this base, and waits until it listens.
     #[must_use]
     pub fn start(client: &str, secret: &str, base: &str) -> Self {
-        let mut command = Command::new("node");
-        command
-            .arg(crate::folder().join("js/oidc-provider.mjs"))
-            .args([client, secret, base])
-            .stdin(Stdio::piped());
-        let (process, said) = listening(&mut command);
+        let (process, said) = node("js/oidc-provider.mjs", &[client, secret, base]);
         let issuer = said["issuer"].as_str().expect("an issuer").to_owned();
         Self { process, issuer }
     }

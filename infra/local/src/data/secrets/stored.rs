@@ -218,8 +218,7 @@ impl Stored {
         (user, roles): (&str, &[String]),
         password: &SecretString,
     ) -> Result<(), ChangeError> {
-        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
-        let tenant = self.tenants.get_mut(&tenant).ok_or(unknown)?;
+        let tenant = self.own(name)?;
         let text = password.expose_secret().to_owned();
         let kept = StoredPassword { text, is_new: false };
         tenant.users.insert(user.to_owned(), kept);
@@ -233,8 +232,7 @@ impl Stored {
 
     /// Forgets a user, for ever.
     pub(crate) fn remove_user(&mut self, name: &Tenant, user: &str) -> Result<(), ChangeError> {
-        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
-        let tenant = self.tenants.get_mut(&tenant).ok_or(unknown)?;
+        let tenant = self.own(name)?;
         tenant.users.remove(user);
         tenant.roles.remove(user);
         tenant.removed_users.insert(user.to_owned());
@@ -247,8 +245,7 @@ impl Stored {
         name: &Tenant,
         change: impl FnOnce(&mut SignIn) -> Result<(), ChangeError>,
     ) -> Result<(), ChangeError> {
-        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
-        change(&mut self.tenants.get_mut(&tenant).ok_or(unknown)?.sign_in)
+        change(&mut self.own(name)?.sign_in)
     }
 
     /// The authorization server signs with its next key from now on.
@@ -268,8 +265,7 @@ impl Stored {
         now: Timestamp,
         force: bool,
     ) -> Result<(), ChangeError> {
-        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
-        let tenant = self.tenants.get_mut(&tenant).ok_or(unknown)?;
+        let tenant = self.own(name)?;
         overlaps(tenant.session_key_rotated_at, now, force)?;
         let before = SigningKey::from_pem(&tenant.session_key.clone().into())?;
         tenant.session_key = new_key()?;
@@ -285,6 +281,11 @@ impl Stored {
             .find(|name| self.sealing_keys.iter().all(|(known, _)| known != name));
         let key = new_sealing_key(entropy);
         self.sealing_keys.insert(0, (name.unwrap_or_default(), key));
+    }
+
+    fn own(&mut self, name: &Tenant) -> Result<&mut StoredTenant, ChangeError> {
+        let (tenant, unknown) = (self.named(name)?, self.unknown(name));
+        self.tenants.get_mut(&tenant).ok_or(unknown)
     }
 
     fn unknown(&self, name: &Tenant) -> ChangeError {

@@ -51,6 +51,12 @@ pub struct Tools {
     pub guests: String,
     /// How many children.
     pub children: String,
+    /// How many babies.
+    pub infants: String,
+    /// How many pets.
+    pub pets: String,
+    /// The least price of the whole stay.
+    pub least: String,
     /// The highest price of the whole stay.
     pub most: String,
     /// The listing.
@@ -59,7 +65,20 @@ pub struct Tools {
 
 impl Default for Tools {
     fn default() -> Self {
-        let [search, details, place, from, to, guests, children, most, id] = [
+        let [
+            search,
+            details,
+            place,
+            from,
+            to,
+            guests,
+            children,
+            infants,
+            pets,
+            least,
+            most,
+            id,
+        ] = [
             "airbnb_search",
             "airbnb_listing_details",
             "location",
@@ -67,6 +86,9 @@ impl Default for Tools {
             "checkout",
             "adults",
             "children",
+            "infants",
+            "pets",
+            "minPrice",
             "maxPrice",
             "id",
         ]
@@ -79,6 +101,9 @@ impl Default for Tools {
             to,
             guests,
             children,
+            infants,
+            pets,
+            least,
             most,
             id,
         }

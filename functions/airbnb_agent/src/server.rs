@@ -51,8 +51,13 @@ impl Homes {
         let names = &self.server.tools;
         let mut arguments = self.stay(wanted);
         arguments.insert(names.place.clone(), wanted.whole_place().into());
-        if let Some(most) = wanted.most().filter(|_| wanted.is_price_for(self.currency())) {
-            arguments.insert(names.most.clone(), most.into());
+        if wanted.is_price_for(self.currency()) {
+            let bounds = [(&names.least, wanted.least()), (&names.most, wanted.most())];
+            arguments.extend(
+                bounds
+                    .into_iter()
+                    .filter_map(|(name, price)| Some((name.clone(), price?.into()))),
+            );
         }
         let found = self
             .client
@@ -99,11 +104,15 @@ impl Homes {
         let mut stay = Map::from_iter([
             (names.from.clone(), wanted.first.to_string().into()),
             (names.to.clone(), wanted.last.to_string().into()),
-            (names.guests.clone(), wanted.guests.into()),
+            (names.guests.clone(), wanted.said.guests().into()),
         ]);
-        if wanted.children > 0 {
-            stay.insert(names.children.clone(), wanted.children.into());
-        }
+        let others = [
+            (&names.children, wanted.said.children),
+            (&names.infants, wanted.said.infants),
+            (&names.pets, wanted.said.pets),
+        ];
+        let others = others.into_iter().filter(|(_, count)| *count > 0);
+        stay.extend(others.map(|(name, count)| (name.clone(), count.into())));
         stay
     }
 }

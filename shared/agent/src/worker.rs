@@ -10,6 +10,7 @@
 //! before it: the tenant is suspended: due again later; it is gone: ends, nothing is due
 //! ```
 
+mod form;
 mod guard;
 mod reading;
 mod settle;

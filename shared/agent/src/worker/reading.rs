@@ -2,11 +2,15 @@
 //!
 //! Each message of the user is read by itself, its data before its words (`nlu::extract`), and changes what the messages before
 //! it said. A task that then says too little is a change of what the chat's completed ones come to, where the agent recalls that.
+//!
+//! The schema of a question says how its reply is read. One of fewer choices than the field has is chosen from before the words are
+//! read as always; one of an executor's own form takes the reply for itself ([`Form`]), of which the skill's schema then sees nothing.
 
 use domain::{Message, Part, PartContent, Role, Task, TaskState, Timestamp, UserContext};
-use nlu::{Asked, Extraction, Takes, extract};
+use nlu::{Asked, Extraction, InputSchema, Takes, extract};
 use serde_json::{Map, Value};
 
+use super::form::Form;
 use crate::{ExecuteError, Executor, Outcome, Run, SCHEMA_MEDIA_TYPE, Taken, data};
 
 /// Reads what the task was asked for into the run; or what has to be asked first.
@@ -15,7 +19,10 @@ pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Optio
         return Ok(None);
     };
     let now = run.now();
-    let mut read = of_task(run.task(), takes, now);
+    let (mut read, form) = of_task(run.task(), takes, now);
+    if let Some(form) = form.as_ref().filter(|form| form.is_open()) {
+        return Ok(Some(form.ask()));
+    }
     let mut recalled = Vec::new();
     // Where nothing must be there, what is asked back is answered by itself.
     let may_recall = !takes.schema().requires().is_empty() || said(run.task()).count() == 1;
@@ -46,8 +53,9 @@ pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Optio
         unsure: read.unsure,
         unread: read.unread,
         places: read.places,
+        form: form.as_ref().and_then(Form::filled),
     };
-    Ok(question)
+    Ok(question.filter(|_| form.is_none()))
 }
 
 /// Whether it says too little by itself, or so little that it may be a change: "and in Bergen?"
@@ -68,7 +76,7 @@ fn so_far(earlier: &[Task], takes: &Takes, now: Timestamp) -> Option<Extraction>
         .filter(|task| task.status.state == TaskState::Completed);
     let mut chain = Vec::new();
     for task in completed {
-        let read = of_task(task, takes, now);
+        let (read, _) = of_task(task, takes, now);
         let goes_on = is_little(takes, &read);
         chain.push(read);
         if !goes_on {
@@ -104,16 +112,25 @@ fn question(takes: &Takes, read: &Extraction) -> Option<Outcome> {
     })
 }
 
-/// What a task's user said in it, as data.
-fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> Extraction {
+/// What a task's user said in it, as data, and the newest form of the executor's.
+fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> (Extraction, Option<Form>) {
     let mut all = Extraction::default();
-    let mut answers = None;
+    let mut form: Option<Form> = None;
+    let mut asks = None;
     let user = UserContext::newest(task.history.iter());
     for message in &task.history {
         if message.role != Role::User {
-            answers = asked_for(message).or(answers);
+            if let Some(schema) = schema_of(message) {
+                form = Form::opened(message, schema).or(form);
+                asks = Some(schema);
+            }
             continue;
         }
+        if let Some(form) = form.as_mut().filter(|form| form.is_open()) {
+            form.hear(message, now, &user);
+            continue;
+        }
+        let answers = asks.and_then(|schema| schema.pointer("/required/0")?.as_str());
         let fields = data::objects(message).flatten();
         let mut known: Map<String, Value> = fields
             .map(|(name, value)| (name.clone(), value.clone()))
@@ -124,32 +141,51 @@ fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> Extraction {
         {
             known.entry(name).or_insert_with(|| before.clone());
         }
+        let mut text = message.text_to_read();
+        for (name, chosen) in asks.map_or_else(Map::new, |schema| chosen(takes, schema, &text)) {
+            known.entry(name).or_insert(chosen);
+        }
+        // "No limit": what need not be there is not to be there.
+        if let Some(name) = answers.filter(|name| !takes.schema().requires().contains(name))
+            && words::yes_or_no(&text) == Some(false)
+        {
+            known.entry(name).or_insert(Value::Null);
+            text.clear();
+        }
         let asked = Asked {
             known: &known,
+            before: &all.data,
             answers,
             now,
             user: &user,
         };
-        let read = extract(&message.text_to_read(), takes, asked);
+        let read = extract(&text, takes, asked);
         let is_open = |(field, _): &(String, String)| !takes.is_settled(field, &read.data);
         all.unclear = read.unclear.or(all.unclear.take().filter(is_open));
         all.data.extend(read.data);
         all.unsure.extend(read.unsure);
         all.places.extend(read.places);
         all.unread = read.unread;
-        answers = None;
+        asks = None;
     }
     all.missing = takes.schema().missing(&all.data);
-    all
+    (all, form)
 }
 
-/// The field that a question asks for first.
-fn asked_for(message: &Message) -> Option<&str> {
+/// What a question says that its answer may fill in.
+fn schema_of(message: &Message) -> Option<&Value> {
     let is_schema = |part: &&Part| part.media_type.as_deref() == Some(SCHEMA_MEDIA_TYPE);
     match &message.parts.iter().find(is_schema)?.content {
-        PartContent::Data(schema) => schema.pointer("/required/0")?.as_str(),
+        PartContent::Data(schema) => Some(schema),
         _ => None,
     }
+}
+
+/// What a reply chooses of the choices that a question gives, and the field itself has not.
+fn chosen(takes: &Takes, asks: &Value, reply: &str) -> Map<String, Value> {
+    let mut chosen = InputSchema::of(asks).unwrap_or_default().chosen(reply);
+    chosen.retain(|name, _| takes.schema().choices(name).next().is_none());
+    chosen
 }
 
 fn said(task: &Task) -> impl Iterator<Item = &Message> {

@@ -28,6 +28,7 @@ mod left;
 mod one_of;
 mod said;
 mod spoken;
+mod stays;
 mod takes;
 mod timed;
 mod vocabulary;
@@ -55,6 +56,8 @@ const NAMED_MAX: usize = 16;
 pub struct Asked<'a> {
     /// The data beside the words, which counts before them.
     pub known: &'a Map<String, Value>,
+    /// What was said before, in messages of their own.
+    pub before: &'a Map<String, Value>,
     /// The field that the agent has asked for, so that a value alone is its.
     pub answers: Option<&'a str>,
     /// The time now.

@@ -42,7 +42,10 @@ impl Clock {
         let zone = zone.and_then(|_| zone::take(words));
         let minutes = takes.named(|slot| matches!(slot, Slot::Length));
         let minutes = minutes.and_then(|_| length::take(words));
-        let mut time = self.days(words);
+        let mut time = match takes.is_of_stays() {
+            true => days::take(words, self.order),
+            false => self.days(words),
+        };
         let takes_hours = takes.named(|slot| matches!(slot, Slot::Hours));
         let part = takes_hours.and_then(|_| hours::take(words, &time));
         let hours = self.hours(part, &mut time);

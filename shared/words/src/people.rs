@@ -1,11 +1,13 @@
 //! Guests and nights among words; what is understood is taken out of them.
 
-use words::text::{self, Kind, Word, before, open, take_out};
+use crate::text::{self, Kind, Word, before, open, take_out};
 
-pub(super) const HOW_MANY: &str = "For how many guests?";
+/// What is asked where nobody knows how many come.
+pub const HOW_MANY: &str = "For how many guests?";
 
 /// `4`, `four.`: a number and nothing else.
-pub(super) fn number_alone(said: &str) -> Option<u32> {
+#[must_use]
+pub fn number_alone(said: &str) -> Option<u32> {
     let words = text::split(said, 40);
     let mut own = words.iter().filter(|word| word.kind == Kind::Word);
     let count = own.next()?.count();
@@ -18,7 +20,7 @@ fn count(words: &[Word], at: usize) -> Option<u32> {
 }
 
 /// `three nights`, `for a night`, `the night of the 1st of March`
-pub(super) fn take_nights(words: &mut [Word]) -> Option<u32> {
+pub fn take_nights(words: &mut [Word]) -> Option<u32> {
     let found = (0..words.len()).find_map(|at| match (open(words, at), open(words, at + 1)) {
         ("night", "of") => Some((at, 1)),
         ("a", "night" | "nights") if before(words, at) == "for" => Some((at, 1)),
@@ -32,9 +34,13 @@ pub(super) fn take_nights(words: &mut [Word]) -> Option<u32> {
 
 /// How many come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Party {
-    pub(super) adults: Option<u32>,
-    pub(super) children: Option<u32>,
+pub struct Party {
+    /// Who is grown up.
+    pub adults: Option<u32>,
+    /// Who is not.
+    pub children: Option<u32>,
+    /// Babies.
+    pub infants: Option<u32>,
 }
 
 impl Party {
@@ -42,6 +48,7 @@ impl Party {
         match guest {
             Guest::Adult => &mut self.adults,
             Guest::Child => &mut self.children,
+            Guest::Infant => &mut self.infants,
         }
     }
 
@@ -72,7 +79,7 @@ impl Party {
         let named = (at + 1..at + 3).find_map(|place| Some((guest(open(words, place))?, place)));
         let next = open(words, at + 1);
         let is_named = |(guest, place): &(Guest, usize)| {
-            *place == at + 1 || next == "grown" || !is_a && *guest == Guest::Child
+            *place == at + 1 || next == "grown" || !is_a && *guest != Guest::Adult
         };
         if let Some((guest, place)) = named.filter(is_named) {
             self.add(guest, number);
@@ -95,7 +102,7 @@ impl Party {
 }
 
 /// `two adults and a child`, `for two`, `the three of us`, `a party of seven`, `adults: 2`: adults and children.
-pub(super) fn take(words: &mut [Word]) -> Party {
+pub fn take(words: &mut [Word]) -> Party {
     let mut party = company(words).unwrap_or_default();
     for at in 0..words.len() {
         if let Some(taken) = party.count(words, at) {
@@ -106,21 +113,17 @@ pub(super) fn take(words: &mut [Word]) -> Party {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Guest {
+pub(crate) enum Guest {
     Adult,
     Child,
+    Infant,
 }
 
-impl Guest {
-    fn of(is_child: bool) -> Self {
-        if is_child { Self::Child } else { Self::Adult }
-    }
-}
-
-pub(super) fn guest(lower: &str) -> Option<Guest> {
+pub(crate) fn guest(lower: &str) -> Option<Guest> {
     Some(match lower {
-        "child" | "children" | "kid" | "kids" | "baby" | "babies" | "infant" | "infants" | "toddler"
-        | "toddlers" | "teenager" | "teenagers" | "teen" | "teens" | "newborn" => Guest::Child,
+        "child" | "children" | "kid" | "kids" | "toddler" | "toddlers" | "teenager" | "teenagers"
+        | "teen" | "teens" => Guest::Child,
+        "baby" | "babies" | "infant" | "infants" | "newborn" => Guest::Infant,
         "guest" | "guests" | "people" | "person" | "persons" | "adult" | "adults" | "grown-up"
         | "grown-ups" | "ups" | "pax" | "women" | "men" | "travellers" | "travelers" | "friends" => {
             Guest::Adult
@@ -136,7 +139,8 @@ fn labelled(words: &[Word], at: usize) -> Option<(Guest, u32)> {
 }
 
 /// What is asked where a number is no certain one: `-2 nights`, `a few nights`, `1 to 2 people`.
-pub(super) fn unsure(said: &str, words: &[Word]) -> Option<&'static str> {
+#[must_use]
+pub fn unsure(said: &str, words: &[Word]) -> Option<&'static str> {
     let before = std::iter::once("").chain(said.split_whitespace());
     // "12 -14" is a span.
     let is_below = |(before, piece): (&str, &str)| {
@@ -186,7 +190,7 @@ fn company(words: &mut [Word]) -> Option<Party> {
         } else if is_mine(open(words, at)) {
             let counted = count(words, at + 1);
             let noun = open(words, at + 1 + usize::from(counted.is_some()));
-            party.add(Guest::of(is_child(noun)), counted.unwrap_or(1));
+            party.add(of_kin(noun), counted.unwrap_or(1));
         }
     }
     take_out(words, from..to);
@@ -232,8 +236,12 @@ fn is_one_person(lower: &str) -> bool {
     !lower.is_empty() && lower != "family" && (lower == "boss" || !lower.ends_with('s'))
 }
 
-fn is_child(lower: &str) -> bool {
-    matches!(lower, "son" | "sons" | "daughter" | "daughters") || guest(lower) == Some(Guest::Child)
+/// Who somebody of the speaker's is.
+fn of_kin(lower: &str) -> Guest {
+    match lower {
+        "son" | "sons" | "daughter" | "daughters" => Guest::Child,
+        lower => guest(lower).unwrap_or(Guest::Adult),
+    }
 }
 
 /// `our ten-year-old son`: whether it is a child, and the number of words.
@@ -241,13 +249,14 @@ fn aged(words: &[Word], at: usize) -> Option<(Guest, usize)> {
     let lead = usize::from(is_mine(open(words, at)) || matches!(open(words, at), "a" | "an"));
     let years = text::count(open(words, at + lead).strip_suffix("-year-old")?)?;
     let noun = open(words, at + lead + 1);
-    let named = is_child(noun) || guest(noun).is_some() || matches!(noun, "boy" | "girl");
-    Some((Guest::of(years < 18), lead + 1 + usize::from(named)))
+    let named = of_kin(noun) == Guest::Child || guest(noun).is_some() || matches!(noun, "boy" | "girl");
+    let who = if years < 18 { Guest::Child } else { Guest::Adult };
+    Some((who, lead + 1 + usize::from(named)))
 }
 
 /// Whether it is for people of whom it is not said how many they are: `for my family`, `for us`, `me and my parents`. Their words are
 /// taken out.
-pub(super) fn take_unsaid(words: &mut [Word]) -> bool {
+pub fn take_unsaid(words: &mut [Word]) -> bool {
     let led = |at: usize| matches!(open(words, at), "for" | "with");
     let is_and = |at: usize| words.get(at).is_some_and(|word| word.kind == Kind::And);
     let found = (0..words.len()).find_map(|at| match open(words, at + 1) {

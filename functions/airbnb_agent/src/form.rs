@@ -32,7 +32,10 @@ pub(crate) fn schema(form: &McpForm) -> Option<InputSchema> {
         (field.name.clone(), asked)
     });
     let fields: Map<String, Value> = fields.collect();
-    let required = form.fields.iter().filter(|field| field.is_required);
+    // Of a form without duties the first field is asked for.
+    let must = form.fields.iter().any(|field| field.is_required);
+    let required = form.fields.iter().take(if must { usize::MAX } else { 1 });
+    let required = required.filter(|field| field.is_required || !must);
     let required: Vec<&str> = required.map(|field| field.name.as_str()).collect();
     let schema = InputSchema::of(&json!({"type": "object", "properties": fields, "required": required}))?;
     // What is sent to the server is what it has, letter for letter.

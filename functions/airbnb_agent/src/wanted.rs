@@ -36,44 +36,27 @@ const PICKS: [&str; 5] = ["first one", "second one", "third one", "fourth one", 
 
 /// The schema of the data, as the card publishes it.
 pub(crate) fn schema() -> Value {
-    described(|published, _| published)
-}
-
-/// The same; a field's format is what clients know, or what it is read by.
-fn described(format: fn(Option<&'static str>, &'static str) -> Option<&'static str>) -> Value {
-    let with = |mut field: Value, known: Option<&'static str>, read: &'static str| {
-        if let (Some(field), Some(format)) = (field.as_object_mut(), format(known, read)) {
-            field.insert("format".to_owned(), format.into());
-        }
-        field
-    };
-    let text = |known, read, told: &str| {
-        let text = json!({"type": "string", "minLength": 1, "maxLength": PLACE_MAX, "description": told});
-        with(text, known, read)
-    };
-    let number = |read, (least, most): (u32, u32), told: &str| {
-        let number = json!({"type": "integer", "minimum": least, "maximum": most, "description": told});
-        with(number, None, read)
-    };
-    let day = |read, told: &str| with(json!({"type": "string", "description": told}), Some("date"), read);
-    let per = json!({"enum": ["night", "stay"], "description": "What prices are for; a night by default"});
-    let wish = with(json!({"type": "string", "maxLength": PLACE_MAX}), None, "rest");
+    let number = |format: &str, (least, most): (u32, u32), told: &str| json!({"type": "integer", "format": format, "minimum": least, "maximum": most, "description": told});
     let nights = u32::try_from(NIGHTS_MAX).unwrap_or(u32::MAX);
+    let wish = json!({"type": "string", "format": "rest", "maxLength": PLACE_MAX});
     json!({
         "type": "object",
         "properties": {
-            "place": text(Some("place"), "place", ASK_PLACE),
-            "from": day("arrival", FROM_WHEN),
-            "to": day("departure", "The day of departure"),
+            "place": {"type": "string", "format": "place", "minLength": 1, "maxLength": PLACE_MAX, "description": ASK_PLACE},
+            "from": {"type": "string", "format": "arrival", "description": FROM_WHEN},
+            "to": {"type": "string", "format": "departure", "description": "The day of departure"},
             "nights": number("nights", (1, nights), "How many nights, where the day of departure is not said"),
             "guests": number("adults", (1, GUESTS_MAX), "How many adults"),
             "children": number("children", (0, GUESTS_MAX), "How many children"),
             "infants": number("infants", (0, GUESTS_MAX), "How many infants"),
-            "pets": number("count", (0, GUESTS_MAX), "Pets"),
+            "pets": number("pets", (0, GUESTS_MAX), "Pets"),
             "minPrice": number("price-least", (1, PRICE_MAX), "The least price"),
             "maxPrice": number("price-most", (1, PRICE_MAX), "The highest price"),
-            "per": with(per, None, "price-per"),
-            "currency": text(None, "price-currency", "The currency of the prices, such as EUR"),
+            "per": {"enum": ["night", "stay"], "format": "price-per", "description": "What prices are for; a night by default"},
+            "currency": {
+                "type": "string", "format": "price-currency", "minLength": 1, "maxLength": PLACE_MAX,
+                "description": "The currency of the prices, such as EUR",
+            },
             "order": {"enum": [CHEAPEST], "description": "The order of the list"},
             "pick": {"enum": PICKS, "description": "One of the list before"},
             "wishes": {
@@ -89,8 +72,8 @@ fn described(format: fn(Option<&'static str>, &'static str) -> Option<&'static s
 /// The same, as it is read from words.
 #[must_use]
 pub fn takes() -> Takes {
-    let read = Takes::new(&described(|_, read| Some(read)), &[]).published(&schema());
-    read.about(TOPIC).abroad(include_str!("abroad.txt"))
+    let takes = Takes::new(&schema(), &[]);
+    takes.about(TOPIC).abroad(include_str!("abroad.txt"))
 }
 
 /// What is searched for.
@@ -256,27 +239,26 @@ impl Said {
 
     /// The first day and the day of departure; two of first day, day of departure and nights say the third.
     fn stay(&self, today: NaiveDate) -> Result<(NaiveDate, NaiveDate), (&'static str, String)> {
-        let span = |nights: u32| Days::new(nights.into());
-        let (first, last) = match (self.from, self.to, self.nights) {
-            (None, None, None) => return Err(("from", FROM_WHEN.to_owned())),
-            (None, None, Some(_)) => return Err(("from", "From which day?".to_owned())),
-            (None, Some(_), None) => {
-                return Err(("from", "to is there, and from is not. From which day?".to_owned()));
-            }
-            (None, Some(last), Some(nights)) => (last.checked_sub_days(span(nights)).unwrap_or(last), last),
-            (Some(first), None, nights) => (
-                first,
-                first.checked_add_days(span(nights.unwrap_or(0))).unwrap_or(first),
-            ),
-            (Some(first), Some(last), None) => (first, last),
-            (Some(first), Some(last), Some(nights)) => {
-                if (last - first).num_days() != i64::from(nights) {
-                    let told = "nights is not how many there are from the first day to the last.";
-                    return Err(("from", format!("{told} {FROM_WHEN}")));
-                }
-                (first, last)
-            }
+        let nights = self.nights.map(|nights| Days::new(nights.into()));
+        let first = self.from.or_else(|| self.to?.checked_sub_days(nights?));
+        let Some(first) = first else {
+            let is_half = self.to.is_some() || nights.is_some();
+            return Err((
+                "from",
+                if is_half { "From which day?" } else { FROM_WHEN }.to_owned(),
+            ));
         };
+        let last = self
+            .to
+            .or_else(|| first.checked_add_days(nights?))
+            .unwrap_or(first);
+        if self
+            .nights
+            .is_some_and(|nights| (last - first).num_days() != i64::from(nights))
+        {
+            let told = "nights is not how many there are from the first day to the last.";
+            return Err(("from", format!("{told} {FROM_WHEN}")));
+        }
         let day = first.format("%-d %B %Y");
         match ((last - first).num_days(), (first - today).num_days()) {
             (_, ..=-1) => Err(("from", format!("{day} is over. {FROM_WHEN}"))),

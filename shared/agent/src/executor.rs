@@ -142,7 +142,7 @@ pub enum Outcome {
     Form {
         /// Who asks, and for what.
         lead: String,
-        /// The fields; where none must be filled in, the first is asked for.
+        /// The fields, of which those that must be filled in are asked for.
         schema: InputSchema,
     },
     /// The user must sign in or consent elsewhere first; the message says where. The next message on the task goes on, or

@@ -10,7 +10,6 @@
 //! before it: the tenant is suspended: due again later; it is gone: ends, nothing is due
 //! ```
 
-mod form;
 mod guard;
 mod reading;
 mod settle;

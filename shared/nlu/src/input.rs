@@ -359,7 +359,9 @@ fn items_misfit(schema: &Value, items: &[Value], path: &str) -> Option<String> {
 fn text_misfit(schema: &Value, text: &str) -> Option<String> {
     let bound = |name: &str| schema.get(name).and_then(Value::as_u64);
     let must = match schema.get("format").and_then(Value::as_str) {
-        Some("date") if text.parse::<NaiveDate>().is_err() => "a day such as 2026-12-04",
+        Some("arrival" | "date" | "departure") if text.parse::<NaiveDate>().is_err() => {
+            "a day such as 2026-12-04"
+        }
         Some("day") if When::of_data(text).is_none() => {
             "a day such as 2026-12-04, days such as 2026-12-04/2026-12-06, or P1D"
         }

@@ -1,5 +1,6 @@
 //! Guests and nights among words; what is understood is taken out of them.
 
+use crate::lists::{is_grammar, preposition};
 use crate::text::{self, Kind, Word, before, open, take_out};
 
 /// What is asked where nobody knows how many come.
@@ -180,47 +181,40 @@ fn is_party(words: &[Word], at: usize) -> bool {
     )
 }
 
-/// `my brother and I`, `me, my mother and my baby`. The words of who is a child are taken out.
+/// `my brother and I`, `me, my mother and my baby`: a list of the speaker and people of theirs. Its words are taken out.
 fn company(words: &mut [Word]) -> Option<Party> {
-    let (from, to) = (0..words.len()).find_map(|from| Some((from, list_end(words, from)?)))?;
-    let mut party = Party::default();
-    for at in from..to {
-        if is_me(open(words, at)) {
-            party.add(Guest::Adult, 1);
-        } else if is_mine(open(words, at)) {
-            let counted = count(words, at + 1);
-            let noun = open(words, at + 1 + usize::from(counted.is_some()));
-            party.add(of_kin(noun), counted.unwrap_or(1));
-        }
-    }
-    take_out(words, from..to);
+    let (party, list) = (0..words.len()).find_map(|from| listed(words, from))?;
+    take_out(words, list);
     Some(party)
 }
 
-/// Where a list of the speaker and people of theirs ends that begins here.
-fn list_end(words: &[Word], from: usize) -> Option<usize> {
-    let kind = |at: usize| words.get(at).map(|word| word.kind);
-    let joint = |at: usize| match (kind(at), kind(at + 1)) {
-        (Some(Kind::Comma), Some(Kind::And)) => Some(2),
-        (Some(Kind::Comma | Kind::And), _) => Some(1),
-        _ => None,
-    };
-    let person = |at: usize| match open(words, at) {
-        me if is_me(me) => Some(1),
-        my if is_mine(my) && count(words, at + 1).is_some() => (!open(words, at + 2).is_empty()).then_some(3),
-        my if is_mine(my) && is_one_person(open(words, at + 1)) => Some(2),
-        _ => None,
-    };
-    let (mut end, mut people, mut has_me) = (from, 0, false);
-    let mut next = from;
-    while let Some(taken) = person(next) {
-        has_me |= taken == 1;
+/// Such a list that begins here.
+fn listed(words: &[Word], from: usize) -> Option<(Party, std::ops::Range<usize>)> {
+    let is = |at: usize, kind: Kind| words.get(at).is_some_and(|word| word.kind == kind);
+    let (mut party, mut people, mut has_me) = (Party::default(), 0, false);
+    let (mut next, mut end) = (from, from);
+    loop {
+        let (first, counted) = (open(words, next), count(words, next + 1));
+        let noun = open(words, next + 1 + usize::from(counted.is_some()));
+        end = match (is_me(first), is_mine(first)) {
+            (true, _) => next + 1,
+            (_, true) if counted.is_some() && !noun.is_empty() => next + 3,
+            (_, true) if counted.is_none() && is_one_person(noun) => next + 2,
+            _ => break,
+        };
+        has_me |= is_me(first);
+        party.add(
+            if is_me(first) { Guest::Adult } else { of_kin(noun) },
+            counted.filter(|_| !is_me(first)).unwrap_or(1),
+        );
         people += 1;
-        end = next + taken;
-        let Some(joint) = joint(end) else { break };
-        next = end + joint;
+        next = match (is(end, Kind::Comma), is(end, Kind::And)) {
+            (true, _) => end + 1 + usize::from(is(end + 1, Kind::And)),
+            (_, true) => end + 1,
+            _ => break,
+        };
     }
-    (people > 1 && has_me).then_some(end)
+    (people > 1 && has_me).then_some((party, from..end))
 }
 
 fn is_me(lower: &str) -> bool {
@@ -271,10 +265,6 @@ pub fn take_unsaid(words: &mut [Word]) -> bool {
 
 /// Whether nothing that a number could count stands there.
 fn ends(words: &[Word], at: usize) -> bool {
-    const LITTLE: [&str; 19] = [
-        "in", "at", "near", "on", "from", "with", "under", "below", "this", "next", "tonight", "tomorrow",
-        "please", "between", "until", "over", "up", "by", "around",
-    ];
     let next = open(words, at);
-    next.is_empty() || LITTLE.contains(&next)
+    next.is_empty() || preposition(next).is_some() || is_grammar(next)
 }

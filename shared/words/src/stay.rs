@@ -1,6 +1,6 @@
 //! From which day to which somebody stays.
 
-use chrono::{Datelike as _, Days as Span, NaiveDate};
+use chrono::{Days as Span, NaiveDate};
 
 use crate::days::Days;
 use crate::text::{Word, lower};
@@ -127,15 +127,12 @@ fn are_nights(days: &[When], nights: u32, today: NaiveDate) -> bool {
 }
 
 fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<Stay, String> {
-    let when = &in_its_year(when);
+    // A stay lies ahead: "12 October" said on the 24th is next year's.
+    let when = &in_its_year(when).ahead();
     if let Some(question) = when.ask(today) {
         return Err(question);
     }
-    let mut dates = ends(when, today);
-    // A stay lies ahead: "12 October" said on the 24th is next year's.
-    if dates.first().is_some_and(|first| *first < today) && is_yearless(when) {
-        dates = ends(&next_year(when, today), today);
-    }
+    let dates = ends(when, today);
     // A month without days.
     if matches!(when, When::Month(_)) {
         return Err(FROM_WHEN.to_owned());
@@ -157,26 +154,6 @@ fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<Stay, St
         last,
         nights: None,
     })
-}
-
-fn is_yearless(when: &When) -> bool {
-    match when {
-        When::Date { year, .. } => year.is_none(),
-        When::Span(first, last) => is_yearless(first) && is_yearless(last),
-        _ => false,
-    }
-}
-
-fn next_year(when: &When, today: NaiveDate) -> When {
-    match when {
-        When::Date { month, day, .. } => When::Date {
-            year: Some(today.year() + 1),
-            month: *month,
-            day: *day,
-        },
-        When::Span(first, last) => When::span(next_year(first, today), (**last).clone()),
-        other => other.clone(),
-    }
 }
 
 /// The days of it; of a span the first and the last alone, as spans are cut where they are long.

@@ -384,7 +384,7 @@ fn wrong_data_is_asked_about_and_the_rest_is_kept() {
         (json!({"to": "2026-12-03"}), "Until which day?"),
         (json!({"from": "2026-11-01"}), "is over"),
         (json!({"from": "2036-12-04", "to": "2036-12-06"}), "too far ahead"),
-        (json!({"from": null}), "to is there"),
+        (json!({"from": null}), "From which day?"),
         (json!({"children": 16}), "how many guests"),
     ] {
         let mut bad = good.clone();

@@ -4,14 +4,17 @@
 //! it said. A task that then says too little is a change of what the chat's completed ones come to, where the agent recalls that.
 //!
 //! The schema of a question says how its reply is read. One of fewer choices than the field has is chosen from before the words are
-//! read as always; one of an executor's own form takes the reply for itself ([`Form`]), of which the skill's schema then sees nothing.
+//! read as always. From the first form of an executor's own on ([`Outcome::Form`], told by [`FORM`] among its metadata, which no message
+//! of a user can be), all that is said is for forms, and is read against the newest one's schema in the same way.
 
 use domain::{Message, Part, PartContent, Role, Task, TaskState, Timestamp, UserContext};
 use nlu::{Asked, Extraction, InputSchema, Takes, extract};
 use serde_json::{Map, Value};
 
-use super::form::Form;
-use crate::{ExecuteError, Executor, Outcome, Run, SCHEMA_MEDIA_TYPE, Taken, data};
+use crate::{ExecuteError, Executor, Filled, Outcome, Run, SCHEMA_MEDIA_TYPE, Taken, data};
+
+/// Among the metadata of the question that opens a form: who asks, and for what.
+pub(super) const FORM: &str = "switchyard/form";
 
 /// Reads what the task was asked for into the run; or what has to be asked first.
 pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Option<Outcome>, ExecuteError> {
@@ -19,10 +22,11 @@ pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Optio
         return Ok(None);
     };
     let now = run.now();
-    let (mut read, form) = of_task(run.task(), takes, now);
-    if let Some(form) = form.as_ref().filter(|form| form.is_open()) {
-        return Ok(Some(form.ask()));
-    }
+    let form = match of_form(run.task(), now) {
+        Some(Err(open)) => return Ok(Some(open)),
+        form => form.and_then(Result::ok),
+    };
+    let mut read = of_task(run.task(), takes, now);
     let mut recalled = Vec::new();
     // Where nothing must be there, what is asked back is answered by itself.
     let may_recall = !takes.schema().requires().is_empty() || said(run.task()).count() == 1;
@@ -46,16 +50,16 @@ pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Optio
             };
         }
     }
-    let question = question(takes, &read);
+    let question = question(takes, &read).filter(|_| form.is_none());
     run.taken = Taken {
         data: read.data,
         recalled,
         unsure: read.unsure,
         unread: read.unread,
         places: read.places,
-        form: form.as_ref().and_then(Form::filled),
+        form,
     };
-    Ok(question.filter(|_| form.is_none()))
+    Ok(question)
 }
 
 /// Whether it says too little by itself, or so little that it may be a change: "and in Bergen?"
@@ -76,7 +80,7 @@ fn so_far(earlier: &[Task], takes: &Takes, now: Timestamp) -> Option<Extraction>
         .filter(|task| task.status.state == TaskState::Completed);
     let mut chain = Vec::new();
     for task in completed {
-        let (read, _) = of_task(task, takes, now);
+        let read = of_task(task, takes, now);
         let goes_on = is_little(takes, &read);
         chain.push(read);
         if !goes_on {
@@ -95,9 +99,11 @@ fn so_far(earlier: &[Task], takes: &Takes, now: Timestamp) -> Option<Extraction>
 fn question(takes: &Takes, read: &Extraction) -> Option<Outcome> {
     let schema = takes.schema();
     if let Some(misfit) = schema.misfit_of_fields(&read.data) {
-        return Some(Outcome::InputRequired(format!(
-            "I cannot read your data: {misfit}"
-        )));
+        let named = read.data.keys().filter(|name| misfit.starts_with(name.as_str()));
+        return Some(Outcome::Missing {
+            question: format!("I cannot read your data: {misfit}"),
+            schema: schema.of_fields(&named.collect::<Vec<_>>()),
+        });
     }
     if let Some((field, question)) = &read.unclear {
         return Some(Outcome::Missing {
@@ -112,22 +118,64 @@ fn question(takes: &Takes, read: &Extraction) -> Option<Outcome> {
     })
 }
 
-/// What a task's user said in it, as data, and the newest form of the executor's.
-fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> (Extraction, Option<Form>) {
-    let mut all = Extraction::default();
-    let mut form: Option<Form> = None;
-    let mut asks = None;
-    let user = UserContext::newest(task.history.iter());
-    for message in &task.history {
-        if message.role != Role::User {
-            if let Some(schema) = schema_of(message) {
-                form = Form::opened(message, schema).or(form);
-                asks = Some(schema);
+/// What is said to the newest form of a task, or what is open of it; `None` where there is none.
+fn of_form(task: &Task, now: Timestamp) -> Option<Result<Filled, Outcome>> {
+    let at = task.history.iter().rposition(is_form)?;
+    let (asked, replies) = task.history.get(at..)?.split_first()?;
+    let takes = Takes::new(schema_of(asked)?, &[]);
+    let read = of_messages(task.history.get(at..)?, &takes, now);
+    if read.missing.is_empty() && takes.schema().misfit_of_fields(&read.data).is_none() {
+        return Some(Ok(Filled::In(read.data)));
+    }
+    let newest = replies.iter().rfind(|message| message.role == Role::User);
+    if newest.is_some_and(|reply| words::yes_or_no(&reply.text_to_read()) == Some(false)) {
+        return Some(Ok(Filled::Declined));
+    }
+    Some(Err(match question(&takes, &read)? {
+        Outcome::Missing { schema, .. } if takes.schema().misfit_of_fields(&read.data).is_none() => {
+            Outcome::Missing {
+                question: form_question(asked.metadata.get(FORM)?.as_str()?, &schema),
+                schema,
             }
-            continue;
         }
-        if let Some(form) = form.as_mut().filter(|form| form.is_open()) {
-            form.hear(message, now, &user);
+        misfit => misfit,
+    }))
+}
+
+fn is_form(message: &Message) -> bool {
+    message.role != Role::User && message.metadata.contains_key(FORM)
+}
+
+/// What is asked for the first field that must be filled in.
+pub(super) fn form_question(lead: &str, schema: &InputSchema) -> String {
+    let Some(name) = schema.requires().first().copied() else {
+        return lead.to_owned();
+    };
+    let choices: Vec<&str> = schema.choices(name).map(|(_, told)| told).collect();
+    let how = match schema.kind(name) {
+        _ if !choices.is_empty() => format!(" ({})", words::listed(&choices, "or")),
+        "integer" | "number" => " (a number)".to_owned(),
+        "boolean" => " (yes or no)".to_owned(),
+        _ => String::new(),
+    };
+    format!("{lead} – {}{how}?", schema.described(name).unwrap_or(name))
+}
+
+/// What a task's user said in it, as data, before any form.
+fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> Extraction {
+    let forms = task.history.iter().position(is_form);
+    let said = task.history.get(..forms.unwrap_or(task.history.len()));
+    of_messages(said.unwrap_or_default(), takes, now)
+}
+
+/// What is said to a schema in messages, each of which changes those before.
+fn of_messages(messages: &[Message], takes: &Takes, now: Timestamp) -> Extraction {
+    let mut all = Extraction::default();
+    let mut asks = None;
+    let user = UserContext::newest(messages.iter());
+    for message in messages {
+        if message.role != Role::User {
+            asks = schema_of(message).or(asks);
             continue;
         }
         let answers = asks.and_then(|schema| schema.pointer("/required/0")?.as_str());
@@ -145,11 +193,15 @@ fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> (Extraction, Option<Fo
         for (name, chosen) in asks.map_or_else(Map::new, |schema| chosen(takes, schema, &text)) {
             known.entry(name).or_insert(chosen);
         }
-        // "No limit": what need not be there is not to be there.
-        if let Some(name) = answers.filter(|name| !takes.schema().requires().contains(name))
+        // "No limit": what need not be there is not to be there, and no word of a no is a value.
+        let schema = takes.schema();
+        let is_open = |name: &&str| schema.kind(name) != "boolean" && schema.choices(name).next().is_none();
+        if let Some(name) = answers.filter(is_open)
             && words::yes_or_no(&text) == Some(false)
         {
-            known.entry(name).or_insert(Value::Null);
+            if !schema.requires().contains(&name) {
+                known.entry(name).or_insert(Value::Null);
+            }
             text.clear();
         }
         let asked = Asked {
@@ -169,7 +221,7 @@ fn of_task(task: &Task, takes: &Takes, now: Timestamp) -> (Extraction, Option<Fo
         asks = None;
     }
     all.missing = takes.schema().missing(&all.data);
-    (all, form)
+    all
 }
 
 /// What a question says that its answer may fill in.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use domain::{EventKind, Message, Part, Stumble, TaskState, Timestamp, WorkNote};
 use nlu::InputSchema;
-use serde_json::Map;
 use store::{Attempts, Due, LeaseAfter};
 
-use super::{Executed, Work, form};
+use super::reading::{FORM, form_question};
+use super::{Executed, Work};
 use crate::{ExecuteError, Outcome, Run, SCHEMA_MEDIA_TYPE, Wake, measure, wake_or_log};
 
 /// The longest wait that a queue carries; beyond it the sweeper wakes.
@@ -61,8 +61,8 @@ impl Work<'_> {
                 (TaskState::InputRequired, Some(asking(run, &question, &schema)))
             }
             Outcome::Form { lead, schema } => {
-                let mut message = asking(run, &form::question(&lead, &schema, &Map::new()), &schema);
-                message.metadata.insert(form::LEAD.to_owned(), lead.into());
+                let mut message = asking(run, &form_question(&lead, &schema), &schema);
+                message.metadata.insert(FORM.to_owned(), lead.into());
                 (TaskState::InputRequired, Some(message))
             }
             Outcome::Unknown(text) => (TaskState::Unknown, Some(run.message(&text))),

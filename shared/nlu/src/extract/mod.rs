@@ -103,6 +103,16 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
             (_, Some(_)) => None,
             (Slot::Count, None) => count(&mut said, field, is_value).map(Value::from),
             (Slot::Choice(choices), None) => choice(&mut said, field, choices),
+            (Slot::Alone, None) if is_answer => match takes.schema().kind(&field.name) {
+                "boolean" => words::yes_or_no(said.text()).map(Value::from),
+                _ => said.text().trim().parse::<f64>().ok().map(Value::from),
+            },
+            // Without examples nobody knows what only asks.
+            (Slot::Text, None) if is_answer && takes.asking == Vocabulary::default() => {
+                Some(said.text().trim())
+                    .filter(|text| !text.is_empty())
+                    .map(Value::from)
+            }
             (Slot::Text, None) => {
                 unsure.extend(free::take_handed_on(&mut said));
                 free::take(&mut said, takes, is_answer).map(Value::from)

@@ -75,6 +75,8 @@ pub(super) enum Slot {
     Parts,
     /// What is said to a question of the agent's, in turn.
     Answers,
+    /// A number, or a truth, that is all that is said.
+    Alone,
     /// What is left, phrase by phrase.
     Rest,
     /// What is left.
@@ -134,13 +136,6 @@ impl Takes {
     #[must_use]
     pub fn about(mut self, topic: &str) -> Self {
         self.topic = topic.split_whitespace().map(str::to_owned).collect();
-        self
-    }
-
-    /// The same, read as before, where another schema says the fields to whoever fills them in.
-    #[must_use]
-    pub fn published(mut self, schema: &Value) -> Self {
-        self.schema = InputSchema::of(schema).unwrap_or_default();
         self
     }
 
@@ -248,6 +243,7 @@ impl Field {
             () if !choices.is_empty() => Slot::Choice(choices),
             () if is("/format", "id") || is("/items/format", "id") => Slot::Ids,
             () if is("/type", "integer") => Slot::Count,
+            () if is("/type", "number") || is("/type", "boolean") => Slot::Alone,
             () if is("/type", "string") && field.get("format").is_none() => Slot::Text,
             () => Slot::Data,
         };

@@ -105,7 +105,7 @@ impl Clock {
                 .chain(mentions)
                 .for_each(|when| match is_over {
                     true => put_back(when, self.today),
-                    false => put_ahead(when),
+                    false => *when = when.clone().ahead(),
                 });
         }
         time
@@ -165,15 +165,6 @@ fn put_back(when: &mut When, today: NaiveDate) {
         When::Date { year: None, .. } | When::Month(_) | When::Weekday { .. } | When::DayOfMonth(_) => {
             *when = When::Past(Box::new(when.clone()));
         }
-        _ => {}
-    }
-}
-
-/// A date without a year that somebody speaks of as to come.
-fn put_ahead(when: &mut When) {
-    match when {
-        When::Date { year: None, .. } => *when = When::Ahead(Box::new(when.clone())),
-        When::Span(first, _) => put_ahead(first),
         _ => {}
     }
 }

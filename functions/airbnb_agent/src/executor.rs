@@ -83,12 +83,8 @@ impl StayExecutor {
     /// What is wanted, and what there is of it; or how this execution ends without that. An execution before this one may have
     /// got that far.
     async fn found(&self, run: &mut Run) -> Result<Result<(Wanted, Vec<Listing>), Outcome>, ExecuteError> {
-        let said = run
-            .task()
-            .history
-            .iter()
-            .filter(|message| message.role == Role::User)
-            .count();
+        let history = run.task().history.iter();
+        let said = history.filter(|message| message.role == Role::User).count();
         let (wanted, filled, forms) = match run.checkpoint() {
             Some(Reached {
                 wanted,
@@ -111,16 +107,13 @@ impl StayExecutor {
                 }
             }
         };
-        if let Some(pick) = wanted.said.pick()
-            && let Some(listings) = run.earlier(1).await?.first().and_then(shown)
-        {
-            return Ok(match listings.get(pick) {
-                Some(one) => Ok((wanted, vec![one.clone()])),
-                None => Err(Outcome::InputRequired(format!(
-                    "There are {}. Which one?",
-                    listings.len()
-                ))),
-            });
+        if let Some(pick) = wanted.said.pick() {
+            let earlier = run.earlier(EARLIER_MAX).await?;
+            let mut lists = earlier.iter().rev().filter_map(shown);
+            if let Some(one) = lists.find_map(|mut list| (pick < list.len()).then(|| list.swap_remove(pick)))
+            {
+                return Ok(Ok((wanted, vec![one])));
+            }
         }
         // Said once: each news of a task is written, pushed, and written down again by whoever asked.
         if run.task().status.state != TaskState::Working {

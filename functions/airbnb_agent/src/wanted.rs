@@ -10,6 +10,7 @@ use nlu::{InputSchema, Takes};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use words::price::PRICE_MAX;
+use words::text::unlinked;
 use words::{Currency, currencies};
 
 use namesakes::Namesakes;
@@ -139,6 +140,10 @@ impl Wanted {
         let utc = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default();
         let today = utc.with_timezone(&zone.unwrap_or(Tz::UTC)).date_naive();
         said.place = clean(&said.place, PLACE_MAX);
+        // They are repeated where no place has them.
+        said.wishes
+            .iter_mut()
+            .for_each(|wish| *wish = clean(&unlinked(wish), PLACE_MAX));
         if said.place.is_empty() {
             return Err(ask("place", ASK_PLACE));
         }

@@ -108,22 +108,19 @@ impl InputSchema {
     /// not every choice has.
     #[must_use]
     pub fn chosen(&self, reply: &str) -> Map<String, Value> {
+        let said = pieces(reply);
+        let is_meant = |word: &String| {
+            let is_short = word.chars().count() <= ABBREVIATION_MAX;
+            said.contains(word) && (!is_short || said.len() == 1 || reply.contains(&word.to_uppercase()))
+        };
         let of_field = |(name, _): (&String, &Value)| {
-            let choices: Vec<(&str, Vec<String>)> = self
-                .choices(name)
-                .map(|(value, told)| (value, pieces(&format!("{value} {told}"))))
-                .collect();
+            let told = |(value, told)| (value, pieces(&format!("{value} {told}")));
+            let choices: Vec<(&str, Vec<String>)> = self.choices(name).map(told).collect();
             let is_shared =
-                |word: &String| choices.len() > 1 && choices.iter().all(|(_, told)| told.contains(word));
-            let said = pieces(reply);
-            let is_alone = said.len() == 1;
-            let meant = |word: &String| {
-                is_alone || word.chars().count() > ABBREVIATION_MAX || reply.contains(&word.to_uppercase())
-            };
-            let mut named = choices.iter().filter(|(_, told)| {
-                let mut own = told.iter().filter(|word| !is_shared(word));
-                own.any(|word| said.contains(word) && meant(word))
-            });
+                |word: &&String| choices.len() > 1 && choices.iter().all(|(_, told)| told.contains(word));
+            let mut named = choices
+                .iter()
+                .filter(|(_, told)| told.iter().filter(|word| !is_shared(word)).any(is_meant));
             let (value, _) = named.next().filter(|_| named.next().is_none())?;
             Some((name.clone(), Value::from(*value)))
         };

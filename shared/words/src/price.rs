@@ -74,22 +74,20 @@ pub fn take(words: &mut [Word]) -> Option<Price> {
         let range = range(words, at);
         let begin = range.map(|(begin, _)| begin).or(lead).unwrap_or(at);
         take_out(words, begin..end);
-        let price = Price {
-            least: range.map(|(_, least)| least),
-            most: Some(price),
+        let found = Price {
+            least: range
+                .map(|(_, least)| least)
+                .or(least.and_then(|found: Price| found.least)),
+            most: Some(price).filter(|_| !is_least),
             is_whole,
             currency: told,
         };
         if !is_least {
-            return Some(Price {
-                least: price.least.or(least.and_then(|least: Price| least.least)),
-                ..price
-            });
+            return Some(found);
         }
         least = Some(Price {
-            least: price.most,
-            most: None,
-            ..price
+            least: Some(price),
+            ..found
         });
     }
     least

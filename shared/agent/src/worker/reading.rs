@@ -204,6 +204,12 @@ fn of_messages(messages: &[Message], takes: &Takes, now: Timestamp) -> Extractio
             }
             text.clear();
         }
+        if let Some(name) = answers.filter(|name| schema.kind(name) == "integer")
+            && let Some(number) = words::people::number_alone(&text)
+        {
+            known.entry(name).or_insert(number.into());
+            text.clear();
+        }
         let asked = Asked {
             known: &known,
             before: &all.data,

@@ -8,7 +8,7 @@ use chrono::DateTime;
 use domain::READ_MAX;
 use serde_json::{Map, Value, json};
 use words::text::{self, Kind, Word};
-use words::{DateOrder, Days, Named, When, asks_yes_no, people, places, price};
+use words::{DateOrder, Days, Named, When, asks_yes_no, places, price};
 
 use super::one_of::OneOf;
 use super::stays::Stay;
@@ -51,14 +51,15 @@ pub(super) fn read(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
         read.data
             .extend(open.map(|field| (field.name.clone(), Value::Null)));
     }
-    // A price is said as data or in words, and so is a last day or a number of nights.
+    // A price is said as data or in words, and so is a last day or a number of nights. A number alone is of what it was before.
     let of_stay = |is: fn(&str) -> bool| {
         let fields = takes.fields.iter();
         fields.filter(move |field| matches!(field.slot, Slot::Stay(part) if is(part)))
     };
     for is in [is_price, |part: &str| matches!(part, "departure" | "nights")] {
         if of_stay(is).any(|field| asked.known.contains_key(&field.name)) {
-            of_stay(is).for_each(|field| _ = read.data.insert(field.name.clone(), Value::Null));
+            let own = of_stay(is).filter(|field| field.slot != Slot::Stay("price-per") || !said.is_empty());
+            own.for_each(|field| _ = read.data.insert(field.name.clone(), Value::Null));
         }
     }
     for (name, known) in asked.known {
@@ -123,30 +124,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The number that is all that is said, of the field that is asked for.
-    fn number(&self, said: &str) -> Option<Map<String, Value>> {
-        let mut fields = self.takes.fields.iter();
-        let field = fields.find(|field| self.asked.answers == Some(&field.name))?;
-        let number =
-            people::number_alone(said).filter(|_| self.takes.schema().kind(&field.name) == "integer")?;
-        let currency = self.takes.named(|slot| *slot == Slot::Stay("price-currency"));
-        let told = currency.filter(|_| matches!(field.slot, Slot::Stay(part) if is_price(part)));
-        let told = told.map(|name| (name.to_owned(), Value::Null));
-        Some(
-            told.into_iter()
-                .chain([(field.name.clone(), number.into())])
-                .collect(),
-        )
-    }
-
     fn clause(&self, said: &str) -> Extraction {
         let takes = self.takes;
-        if let Some(data) = self.number(said) {
-            return Extraction {
-                data,
-                ..Extraction::default()
-            };
-        }
         let english = |word: &str| places::is_common(word) || takes.is_topic(word);
         let glossed = takes
             .abroad
@@ -241,10 +220,7 @@ impl<'a> Reader<'a> {
                 // Whoever names other places is asked anew.
                 Slot::Answers if !all.is_empty() => Value::Null,
                 Slot::Places if self.answers.is_none() && !all.is_empty() => json!(all),
-                Slot::Rest if !unread.is_empty() => {
-                    let cut = |phrase: &String| phrase.chars().take(TEXT_MAX).collect::<String>();
-                    json!(unread.iter().take(REST_MAX).map(cut).collect::<Vec<_>>())
-                }
+                Slot::Rest if !rest(&unread).is_empty() => json!(rest(&unread)),
                 Slot::Place if let [one] = all.as_slice() => json!(one),
                 Slot::Days if !time.days.is_empty() => json!(timed.days),
                 // What is said anew leaves no day and no time of before.
@@ -299,6 +275,16 @@ impl<'a> Reader<'a> {
         }
         found
     }
+}
+
+/// Of what is left the phrases that may name something.
+fn rest(unread: &[String]) -> Vec<String> {
+    let names =
+        |phrase: &&String| phrase.chars().count() > 2 && !phrase.contains(|c: char| c.is_ascii_digit());
+    let phrases = unread.iter().filter(names).take(REST_MAX);
+    phrases
+        .map(|phrase| phrase.chars().take(TEXT_MAX).collect())
+        .collect()
 }
 
 fn is_price(part: &str) -> bool {

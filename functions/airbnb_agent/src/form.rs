@@ -11,24 +11,19 @@ const TEXT_MAX: usize = 200;
 /// The form's fields; `None` where they cannot be shown as they are.
 pub(crate) fn schema(form: &McpForm) -> Option<InputSchema> {
     let fields = form.fields.iter().map(|field| {
-        let (kind, choices) = match &field.kind {
-            FieldKind::Text => ("string", None),
-            FieldKind::Number => ("number", None),
-            FieldKind::Integer => ("integer", None),
-            FieldKind::Truth => ("boolean", None),
-            FieldKind::Choice(choices) => ("string", Some(choices)),
-        };
-        let mut asked = json!({"type": kind, "description": field.title});
-        match choices {
-            Some(choices) => {
+        let told = &field.title;
+        let asked = match &field.kind {
+            FieldKind::Text => json!({"type": "string", "maxLength": TEXT_MAX, "description": told}),
+            FieldKind::Number => json!({"type": "number", "description": told}),
+            FieldKind::Integer => json!({"type": "integer", "description": told}),
+            FieldKind::Truth => json!({"type": "boolean", "description": told}),
+            FieldKind::Choice(choices) => {
                 let choices = choices
                     .iter()
                     .map(|(value, told)| json!({"const": value, "description": told}));
-                asked["oneOf"] = choices.collect();
+                json!({"type": "string", "oneOf": choices.collect::<Value>(), "description": told})
             }
-            None if kind == "string" => asked["maxLength"] = TEXT_MAX.into(),
-            None => {}
-        }
+        };
         (field.name.clone(), asked)
     });
     let fields: Map<String, Value> = fields.collect();

@@ -22,7 +22,7 @@ pub(super) async fn read(executor: &dyn Executor, run: &mut Run) -> Result<Optio
         return Ok(None);
     };
     let now = run.now();
-    let form = match of_form(run.task(), now) {
+    let form = match of_form(&run.task().history, now) {
         Some(Err(open)) => return Ok(Some(open)),
         form => form.and_then(Result::ok),
     };
@@ -119,11 +119,11 @@ fn question(takes: &Takes, read: &Extraction) -> Option<Outcome> {
 }
 
 /// What is said to the newest form of a task, or what is open of it; `None` where there is none.
-fn of_form(task: &Task, now: Timestamp) -> Option<Result<Filled, Outcome>> {
-    let at = task.history.iter().rposition(is_form)?;
-    let (asked, replies) = task.history.get(at..)?.split_first()?;
+fn of_form(history: &[Message], now: Timestamp) -> Option<Result<Filled, Outcome>> {
+    let said = history.get(history.iter().rposition(is_form)?..)?;
+    let (asked, replies) = said.split_first()?;
     let takes = Takes::new(schema_of(asked)?, &[]);
-    let read = of_messages(task.history.get(at..)?, &takes, now);
+    let read = of_messages(said, &takes, now);
     if read.missing.is_empty() && takes.schema().misfit_of_fields(&read.data).is_none() {
         return Some(Ok(Filled::In(read.data)));
     }
@@ -248,4 +248,99 @@ fn chosen(takes: &Takes, asks: &Value, reply: &str) -> Map<String, Value> {
 
 fn said(task: &Task) -> impl Iterator<Item = &Message> {
     task.history.iter().filter(|message| message.role == Role::User)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::MessageId;
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a form of these fields comes to, of which the first `must` must be filled in.
+    fn answers(fields: &[(&str, Value)], replies: Vec<Part>) -> Result<Filled, String> {
+        let named = |(name, field): &(&str, Value)| {
+            let mut field = field.clone();
+            field["description"] = json!(name);
+            ((*name).to_owned(), field)
+        };
+        let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+        let properties: Map<String, Value> = fields.iter().map(named).collect();
+        let schema = json!({"type": "object", "properties": properties, "required": names});
+        let mut form = Message::agent_text(MessageId::derived("a"), "Fill it in");
+        form.metadata.insert(FORM.to_owned(), "More, please".into());
+        form.parts.push(Part {
+            media_type: Some(SCHEMA_MEDIA_TYPE.to_owned()),
+            ..Part::data(schema)
+        });
+        let mut history = vec![form];
+        for reply in replies {
+            history.push(Message::user(MessageId::derived("m"), vec![reply]));
+            match of_form(&history, Timestamp::from_millis(0)).unwrap() {
+                Ok(filled) => return Ok(filled),
+                Err(Outcome::Missing { question, schema }) => {
+                    let mut asks = Message::agent_text(MessageId::derived("q"), &question);
+                    asks.parts.push(Part {
+                        media_type: Some(SCHEMA_MEDIA_TYPE.to_owned()),
+                        ..Part::data(schema.as_json().clone())
+                    });
+                    history.push(asks);
+                }
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        Err(history.last().unwrap().text())
+    }
+
+    fn filled(value: Value) -> Result<Filled, String> {
+        Ok(Filled::In(value.as_object().unwrap().clone()))
+    }
+
+    #[test]
+    fn words_fill_in_one_field_after_another() {
+        let choice = json!({"type": "string", "oneOf": [{"const": "f", "description": "Flat"}, {"const": "h", "description": "House"}]});
+        let form = [("kind", choice), ("beds", json!({"type": "integer"}))];
+        let words = ["a boat", "a flat", "many", "2"].map(Part::text);
+        let asked = |replies: &[Part]| answers(&form, replies.to_vec()).unwrap_err();
+        assert_eq!(asked(&words[..1]), "More, please – kind (Flat or House)?");
+        assert_eq!(asked(&words[..3]), "More, please – beds (a number)?");
+        assert_eq!(
+            answers(&form, words.to_vec()),
+            filled(json!({"kind": "f", "beds": 2}))
+        );
+    }
+
+    #[test]
+    fn data_fills_in_all_fields_at_once_and_wrong_types_stay_open() {
+        let form = [
+            ("beds", json!({"type": "integer"})),
+            ("pets", json!({"type": "boolean"})),
+        ];
+        let whole = json!({"beds": 2, "pets": false});
+        assert_eq!(
+            answers(&form, vec![Part::data(whole.clone())]),
+            filled(whole.clone())
+        );
+        let wrong = Part::data(json!({"beds": "two", "pets": false}));
+        let asked = answers(&form, vec![wrong.clone()]).unwrap_err();
+        assert_eq!(asked, "I cannot read your data: beds must be a number.");
+        assert_eq!(answers(&form, vec![wrong, Part::text("2")]), filled(whole));
+    }
+
+    #[test]
+    fn no_leaves_it_empty_but_for_a_question_of_yes_or_no() {
+        for (kind, reply, told) in [
+            ("string", "no", Ok(Filled::Declined)),
+            ("integer", "no, thanks", Ok(Filled::Declined)),
+            ("boolean", "no", filled(json!({"a": false}))),
+            ("string", "quiet, please", filled(json!({"a": "quiet, please"}))),
+            ("number", "2.5", filled(json!({"a": 2.5}))),
+        ] {
+            let form = [("a", json!({"type": kind, "maxLength": 200}))];
+            assert_eq!(answers(&form, vec![Part::text(reply)]), told, "{kind}: {reply}");
+        }
+        let form = [("a", json!({"type": "string", "maxLength": 200}))];
+        let long = answers(&form, vec![Part::text("x".repeat(1_000))]);
+        assert!(long.unwrap_err().contains("at most"));
+    }
 }

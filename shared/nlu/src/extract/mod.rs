@@ -18,6 +18,7 @@
 //!   by `words`, also in other languages where the agent has a table of its words.
 //! - Time is told by formats (`timed`): `day`, `hours` of each day, a `duration` in minutes, a `time-zone`. Of a schema with hours, a
 //!   word or number that is left over beside a time is asked about (`left`), and the field that it may belong to stays open.
+//! - Of a stay, arrival, departure, nights, who comes and prices have formats of their own (`stays`); what nothing took is a `rest`.
 //! - Fields of other kinds than these are taken as data alone.
 //!
 //! It is pure: no IO, no weights, work by the length of the text alone, of which 2,000 characters are read.

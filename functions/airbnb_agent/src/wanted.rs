@@ -168,7 +168,11 @@ impl Wanted {
             ));
         }
         let is_priced = said.min_price.or(said.max_price).is_some();
-        let told = said.currency.as_deref().filter(|_| is_priced).map(currencies);
+        let meant = |name: &str| {
+            let code = Currency::from_code(&name.to_uppercase());
+            code.map_or_else(|| currencies(name), |code| vec![code])
+        };
+        let told = said.currency.as_deref().filter(|_| is_priced).map(meant);
         let told = match (told, ours) {
             (Some(told), _) if told.is_empty() => {
                 return Err(ask("currency", "currency must be a code such as EUR."));

@@ -123,7 +123,9 @@ fn of_form(history: &[Message], now: Timestamp) -> Option<Result<Filled, Outcome
     let said = history.get(history.iter().rposition(is_form)?..)?;
     let (asked, replies) = said.split_first()?;
     let takes = Takes::new(schema_of(asked)?, &[]);
-    let read = of_messages(said, &takes, now);
+    let mut read = of_messages(said, &takes, now);
+    read.data
+        .retain(|name, _| takes.schema().fields().any(|(known, _)| known == name));
     if read.missing.is_empty() && takes.schema().misfit_of_fields(&read.data).is_none() {
         return Some(Ok(Filled::In(read.data)));
     }
@@ -193,17 +195,7 @@ fn of_messages(messages: &[Message], takes: &Takes, now: Timestamp) -> Extractio
         for (name, chosen) in asks.map_or_else(Map::new, |schema| chosen(takes, schema, &text)) {
             known.entry(name).or_insert(chosen);
         }
-        // "No limit": what need not be there is not to be there, and no word of a no is a value.
         let schema = takes.schema();
-        let is_open = |name: &&str| schema.kind(name) != "boolean" && schema.choices(name).next().is_none();
-        if let Some(name) = answers.filter(is_open)
-            && words::yes_or_no(&text) == Some(false)
-        {
-            if !schema.requires().contains(&name) {
-                known.entry(name).or_insert(Value::Null);
-            }
-            text.clear();
-        }
         if let Some(name) = answers.filter(|name| schema.kind(name) == "integer")
             && let Some(number) = words::people::number_alone(&text)
         {
@@ -217,7 +209,17 @@ fn of_messages(messages: &[Message], takes: &Takes, now: Timestamp) -> Extractio
             now,
             user: &user,
         };
-        let read = extract(&text, takes, asked);
+        let mut read = extract(&text, takes, asked);
+        // "No limit": what need not be there is not to be there.
+        if let Some(name) = answers.filter(|name| !schema.requires().contains(name))
+            && words::yes_or_no(&text) == Some(false)
+            && !read.data.contains_key(name)
+        {
+            read = Extraction {
+                data: Map::from_iter([(name.to_owned(), Value::Null)]),
+                ..Extraction::default()
+            };
+        }
         let is_open = |(field, _): &(String, String)| !takes.is_settled(field, &read.data);
         all.unclear = read.unclear.or(all.unclear.take().filter(is_open));
         all.data.extend(read.data);
@@ -317,10 +319,8 @@ mod tests {
             ("pets", json!({"type": "boolean"})),
         ];
         let whole = json!({"beds": 2, "pets": false});
-        assert_eq!(
-            answers(&form, vec![Part::data(whole.clone())]),
-            filled(whole.clone())
-        );
+        let more = Part::data(json!({"beds": 2, "pets": false, "else": 1}));
+        assert_eq!(answers(&form, vec![more]), filled(whole.clone()));
         let wrong = Part::data(json!({"beds": "two", "pets": false}));
         let asked = answers(&form, vec![wrong.clone()]).unwrap_err();
         assert_eq!(asked, "I cannot read your data: beds must be a number.");

@@ -108,10 +108,10 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
                 "boolean" => words::yes_or_no(said.text()).map(Value::from),
                 _ => said.text().trim().parse::<f64>().ok().map(Value::from),
             },
-            // Without examples nobody knows what only asks.
+            // Without examples nobody knows what only asks; a no is no text.
             (Slot::Text, None) if is_answer && takes.asking == Vocabulary::default() => {
-                Some(said.text().trim())
-                    .filter(|text| !text.is_empty())
+                let text = Some(said.text().trim()).filter(|text| !text.is_empty());
+                text.filter(|text| words::yes_or_no(text) != Some(false))
                     .map(Value::from)
             }
             (Slot::Text, None) => {

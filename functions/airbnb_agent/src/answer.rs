@@ -9,24 +9,43 @@ use crate::listing::Listing;
 use crate::wanted::Wanted;
 
 /// The list, in words and as data.
-pub(crate) fn artifact(wanted: &Wanted, listings: &[Listing], currency: Option<Currency>) -> Artifact {
+pub(crate) fn artifact(wanted: &Wanted, mut listings: Vec<Listing>, currency: Option<Currency>) -> Artifact {
+    // What no listing says cannot be chosen by.
+    let is_told = |wish: &&String| listings.iter().any(|listing| listing.has(wish));
+    let (told, untold): (Vec<&String>, Vec<&String>) = wanted.said.wishes.iter().partition(is_told);
+    listings.retain(|listing| told.iter().all(|wish| listing.has(wish)));
     let data = json!({
         "place": wanted.whole_place(),
         "from": wanted.first.to_string(),
         "to": wanted.last.to_string(),
         "nights": wanted.nights(),
-        "guests": wanted.guests,
-        "children": wanted.children,
+        "guests": wanted.said.guests(),
+        "children": wanted.said.children,
+        "infants": wanted.said.infants,
+        "pets": wanted.said.pets,
+        "minPrice": wanted.least(),
         "maxPrice": wanted.most(),
         "currency": wanted.currencies.first().filter(|_| wanted.currencies.len() == 1),
         "listings": listings,
     });
-    let parts = vec![Part::text(text(wanted, listings, currency)), Part::data(data)];
+    let parts = vec![
+        Part::text(text(wanted, &listings, (&told, &untold), currency)),
+        Part::data(data),
+    ];
     Artifact::new("stays", parts).named("Places to stay")
 }
 
-fn text(wanted: &Wanted, listings: &[Listing], currency: Option<Currency>) -> String {
-    let asked = asked(wanted, currency);
+fn text(
+    wanted: &Wanted,
+    listings: &[Listing],
+    (told, untold): (&[&String], &[&String]),
+    currency: Option<Currency>,
+) -> String {
+    let with = match told {
+        [] => String::new(),
+        told => format!(", with {}", words::listed(told, "and")),
+    };
+    let asked = format!("{}{with}", asked(wanted, currency));
     if listings.is_empty() {
         return format!("I found no place to stay {asked}.");
     }
@@ -37,6 +56,13 @@ fn text(wanted: &Wanted, listings: &[Listing], currency: Option<Currency>) -> St
     let mut text = format!("{count} {asked}:");
     for (number, listing) in (1..).zip(listings) {
         text.push_str(&format!("\n{number}. {}", line(listing)));
+    }
+    if !untold.is_empty() && !listings.is_empty() {
+        let untold: Vec<String> = untold.iter().map(|wish| format!("“{wish}”")).collect();
+        let untold = words::listed(&untold, "or");
+        text.push_str(&format!(
+            "\n\nI can search by no {untold}, and none of these tells of it."
+        ));
     }
     text
 }
@@ -51,16 +77,26 @@ fn asked(wanted: &Wanted, currency: Option<Currency>) -> String {
         1 => format!("1 {one}"),
         count => format!("{count} {more}"),
     };
-    let mut whom = people(wanted.guests, "guest", "guests");
-    if wanted.children > 0 {
-        whom = format!("{whom} and {}", people(wanted.children, "child", "children"));
+    let mut whom = people(wanted.said.guests(), "guest", "guests");
+    let others = [
+        (wanted.said.children, "child", "children"),
+        (wanted.said.infants, "infant", "infants"),
+        (wanted.said.pets, "pet", "pets"),
+    ];
+    for (count, one, more) in others.into_iter().filter(|(count, ..)| *count > 0) {
+        whom = format!("{whom} and {}", people(count, one, more));
     }
-    let price = wanted.most().map(|most| match wanted.currencies.as_slice() {
+    let bound = match (wanted.least(), wanted.most()) {
+        (Some(least), Some(most)) => Some(format!("between {least} and {most}")),
+        (Some(least), None) => Some(format!("at least {least}")),
+        (None, most) => most.map(|most| format!("at most {most}")),
+    };
+    let price = bound.map(|bound| match wanted.currencies.as_slice() {
         _ if !wanted.is_price_for(currency) => {
             ", at any price, as the service does not say which currency its prices are in".to_owned()
         }
-        [one] => format!(", for at most {most} {one} altogether"),
-        _ => format!(", for at most {most} altogether"),
+        [one] => format!(", for {bound} {one} altogether"),
+        _ => format!(", for {bound} altogether"),
     });
     format!(
         "in {}, from {} to {} ({nights}), for {whom}{}",

@@ -1,5 +1,7 @@
 //! The function's settings.
 
+use std::collections::BTreeMap;
+
 use edge::agent_parts::AgentConfig;
 use edge::config::{ConfigError, Env};
 use outbound::mcp::Pins;
@@ -33,55 +35,58 @@ pub struct Server {
     pub currency: Option<Currency>,
 }
 
-/// What tools and arguments are called: as the open-source server for Airbnb has them, where nothing else is said.
+/// What tools and arguments are called, each by our name: as the open-source server for Airbnb has them, where nothing else is said.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Tools {
-    /// The tool that searches.
-    pub search: String,
-    /// The tool that tells more of one listing.
-    pub details: String,
-    /// Where.
-    pub place: String,
-    /// The first day.
-    pub from: String,
-    /// The day of departure.
-    pub to: String,
-    /// How many adults.
-    pub guests: String,
-    /// How many children.
-    pub children: String,
-    /// The highest price of the whole stay.
-    pub most: String,
-    /// The listing.
-    pub id: String,
-}
+#[serde(try_from = "BTreeMap<String, String>")]
+pub struct Tools(BTreeMap<String, String>);
+
+/// Our names and theirs: the tools that search and tell more of one listing, and their arguments. Prices are those of the whole stay.
+const NAMES: [(&str, &str); 12] = [
+    ("search", "airbnb_search"),
+    ("details", "airbnb_listing_details"),
+    ("place", "location"),
+    ("from", "checkin"),
+    ("to", "checkout"),
+    ("guests", "adults"),
+    ("children", "children"),
+    ("infants", "infants"),
+    ("pets", "pets"),
+    ("least", "minPrice"),
+    ("most", "maxPrice"),
+    ("id", "id"),
+];
 
 impl Default for Tools {
     fn default() -> Self {
-        let [search, details, place, from, to, guests, children, most, id] = [
-            "airbnb_search",
-            "airbnb_listing_details",
-            "location",
-            "checkin",
-            "checkout",
-            "adults",
-            "children",
-            "maxPrice",
-            "id",
-        ]
-        .map(str::to_owned);
-        Self {
-            search,
-            details,
-            place,
-            from,
-            to,
-            guests,
-            children,
-            most,
-            id,
+        Self(
+            NAMES
+                .map(|(ours, theirs)| (ours.to_owned(), theirs.to_owned()))
+                .into(),
+        )
+    }
+}
+
+impl TryFrom<BTreeMap<String, String>> for Tools {
+    type Error = String;
+
+    fn try_from(told: BTreeMap<String, String>) -> Result<Self, String> {
+        let mut tools = Self::default();
+        for (ours, theirs) in told {
+            let name = tools
+                .0
+                .get_mut(&ours)
+                .ok_or_else(|| format!("nothing is called {ours}"))?;
+            *name = theirs;
         }
+        Ok(tools)
+    }
+}
+
+impl Tools {
+    /// What is called so here, as the server calls it.
+    #[must_use]
+    pub fn name(&self, ours: &str) -> &str {
+        self.0.get(ours).map_or("", String::as_str)
     }
 }
 
@@ -130,7 +135,7 @@ mod tests {
     fn some_names_may_be_others() {
         let tools: Tools = serde_json::from_str(r#"{"search": "find_homes", "guests": "persons"}"#).unwrap();
         assert_eq!(
-            (tools.search.as_str(), tools.details.as_str()),
+            (tools.name("search"), tools.name("details")),
             ("find_homes", "airbnb_listing_details")
         );
         assert!(serde_json::from_str::<Tools>(r#"{"serch": "x"}"#).is_err());

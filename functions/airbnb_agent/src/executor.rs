@@ -2,18 +2,21 @@
 
 use agent::{ExecuteError, Executor, Outcome, Run, measure};
 use async_trait::async_trait;
-use domain::{AgentName, Message, Role, TaskState, UserContext};
+use domain::{AgentName, PartContent, Role, Task, TaskState, UserContext};
+use nlu::Takes;
 use outbound::mcp::{McpError, McpForm};
 use serde::{Deserialize, Serialize};
 
 use crate::listing::Listing;
 use crate::server::{Homes, Searched};
-use crate::wanted::{Reading, Wanted};
+use crate::wanted::Wanted;
 use crate::{answer, form};
 
 /// Counted where the server's tools are not those that the operator has allowed.
 const TOOLS_CHANGED: &str = "McpToolsChanged";
 
+/// How far back a follow-up reaches, in searches.
+const EARLIER_MAX: usize = 4;
 /// Most forms of one search.
 const FORMS_MAX: u32 = 4;
 
@@ -21,6 +24,7 @@ const FORMS_MAX: u32 = 4;
 pub(crate) struct StayExecutor {
     homes: Homes,
     name: AgentName,
+    takes: Takes,
 }
 
 /// How far the work got: a repeat of the execution goes on from here.
@@ -42,8 +46,8 @@ enum Step {
 }
 
 impl StayExecutor {
-    pub(crate) fn new(homes: Homes, name: AgentName) -> Self {
-        Self { homes, name }
+    pub(crate) fn new(homes: Homes, name: AgentName, takes: Takes) -> Self {
+        Self { homes, name, takes }
     }
 
     /// What a call that failed means for the task.
@@ -79,33 +83,38 @@ impl StayExecutor {
     /// What is wanted, and what there is of it; or how this execution ends without that. An execution before this one may have
     /// got that far.
     async fn found(&self, run: &mut Run) -> Result<Result<(Wanted, Vec<Listing>), Outcome>, ExecuteError> {
-        let history = run.task().history.clone();
-        let said: Vec<&Message> = history
-            .iter()
-            .filter(|message| message.role == Role::User)
-            .collect();
+        let history = run.task().history.iter();
+        let said = history.filter(|message| message.role == Role::User).count();
         let (wanted, filled, forms) = match run.checkpoint() {
             Some(Reached {
                 wanted,
-                said: before,
                 step: Step::Asked(form, forms),
-            }) => match form::filled(&form, said.get(before..).unwrap_or_default()) {
-                Ok(filled) => (wanted, Some((form, filled)), forms),
-                Err(question) => return Ok(Err(Outcome::InputRequired(question))),
+                ..
+            }) => match &run.taken().form {
+                Some(filled) => (wanted, Some((form, form::answer(filled))), forms),
+                None => return self.ask(&form).map(Err),
             },
             Some(Reached {
                 wanted,
                 said: before,
                 step: Step::Found(listings),
-            }) if before == said.len() => return Ok(Ok((wanted, listings))),
+            }) if before == said => return Ok(Ok((wanted, listings))),
             _ => {
-                let reading = Reading::of(&UserContext::newest(history.iter()), run.now());
-                match reading.priced_in(self.homes.currency()).read(&said) {
+                let user = UserContext::newest(run.task().history.iter());
+                match Wanted::of(run.taken(), (&user, run.now()), self.homes.currency()) {
                     Ok(wanted) => (wanted, None, 0),
-                    Err(question) => return Ok(Err(Outcome::InputRequired(question))),
+                    Err((question, schema)) => return Ok(Err(Outcome::Missing { question, schema })),
                 }
             }
         };
+        if let Some(pick) = wanted.said.pick() {
+            let earlier = run.earlier(EARLIER_MAX).await?;
+            let mut lists = earlier.iter().rev().filter_map(shown);
+            if let Some(one) = lists.find_map(|mut list| (pick < list.len()).then(|| list.swap_remove(pick)))
+            {
+                return Ok(Ok((wanted, vec![one])));
+            }
+        }
         // Said once: each news of a task is written, pushed, and written down again by whoever asked.
         if run.task().status.state != TaskState::Working {
             let doing = format!("Looking for places to stay in {} …", wanted.whole_place());
@@ -113,26 +122,63 @@ impl StayExecutor {
         }
         let filled = filled.as_ref().map(|(form, filled)| (form, filled));
         let step = match self.homes.search(&wanted, filled).await {
-            Ok(Searched::Found(listings)) => Step::Found(listings),
+            Ok(Searched::Found(mut listings)) => {
+                if wanted.said.order.is_some() {
+                    listings.sort_by_key(Listing::amount);
+                }
+                Step::Found(listings)
+            }
             Ok(Searched::Asks(form)) if forms < FORMS_MAX => Step::Asked(form, forms + 1),
             Ok(Searched::Asks(_)) => return self.failed(&McpError::Asks("ever more".to_owned())).map(Err),
             Err(error) => return self.failed(&error).map(Err),
         };
-        let reached = Reached {
-            wanted,
-            said: said.len(),
-            step,
-        };
-        run.save_checkpoint(&reached).await?;
-        Ok(match reached.step {
-            Step::Found(listings) => Ok((reached.wanted, listings)),
-            Step::Asked(form, _) => Err(Outcome::InputRequired(form::first_question(&form))),
-        })
+        let reached = Reached { wanted, said, step };
+        match &reached.step {
+            Step::Found(listings) => {
+                run.save_checkpoint(&reached).await?;
+                let listings = listings.clone();
+                Ok(Ok((reached.wanted, listings)))
+            }
+            // In the write that asks it, so that what is said is the answer to this form and no other.
+            Step::Asked(form, _) => {
+                run.record_with_outcome(Run::checkpoint_event(&reached)?);
+                self.ask(form).map(Err)
+            }
+        }
     }
+
+    /// Has its user fill the server's form in.
+    fn ask(&self, asked: &McpForm) -> Result<Outcome, ExecuteError> {
+        match form::schema(asked) {
+            Some(schema) => Ok(Outcome::Form {
+                lead: form::lead(asked),
+                schema,
+            }),
+            None => self.failed(&McpError::Asks("a form that cannot be shown".to_owned())),
+        }
+    }
+}
+
+/// The list that a task ended with.
+fn shown(task: &Task) -> Option<Vec<Listing>> {
+    let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
+    let mut lists = parts.filter_map(|part| match &part.content {
+        PartContent::Data(data) => data.get("listings").cloned(),
+        _ => None,
+    });
+    serde_json::from_value(lists.next()?).ok()
 }
 
 #[async_trait]
 impl Executor for StayExecutor {
+    fn takes(&self) -> Option<&Takes> {
+        Some(&self.takes)
+    }
+
+    fn recalls(&self) -> usize {
+        EARLIER_MAX
+    }
+
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let (wanted, listings) = match self.found(run).await? {
             Ok(found) => found,
@@ -140,7 +186,7 @@ impl Executor for StayExecutor {
         };
         let listings = self.homes.with_details(&wanted, listings).await;
         Ok(Outcome::Completed {
-            artifacts: vec![answer::artifact(&wanted, &listings, self.homes.currency())],
+            artifacts: vec![answer::artifact(&wanted, listings, self.homes.currency())],
             say: None,
         })
     }

@@ -1,8 +1,8 @@
 //! The accommodation agent: places to stay, found by the tools of an MCP server. Open to everybody.
 //!
-//! A request goes through pure steps around the tools: [`wanted`] reads place, dates, guests and price out of data and
-//! words, `listing` takes what the server says for what it is, foreign text, and `answer` says it. It asks where the place
-//! or a day is missing, and never guesses one.
+//! A request goes through pure steps around the tools: [`wanted`] makes place, dates, guests and prices of the data, `listing` takes
+//! what the server says for what it is, foreign text, and `answer` says it. It asks where the place or a day is missing, and never
+//! guesses one.
 //!
 //! Where the server answers with a form, `form` has its user fill it in.
 //!
@@ -48,6 +48,6 @@ pub fn agent(parts: AgentParts, server: Server) -> Result<Arc<Agent>, InvalidId>
     let name = AgentName::parse(AGENT)?;
     let card = card::card(parts.url.clone());
     let homes = server::Homes::new(parts.outbound.clone(), server, parts.clock.clone());
-    let executor = Arc::new(executor::StayExecutor::new(homes, name.clone()));
+    let executor = Arc::new(executor::StayExecutor::new(homes, name.clone(), wanted::takes()));
     Ok(parts.agent((name, card), (Access::Open, None), executor))
 }

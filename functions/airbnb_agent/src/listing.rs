@@ -121,6 +121,26 @@ impl Listing {
         })
     }
 
+    /// The first number of its price, which may be in any currency; the dearest where there is none.
+    pub(crate) fn amount(&self) -> u64 {
+        let price = words::price::spelled(&self.price);
+        let mut numbers = price
+            .split(|c: char| !c.is_ascii_digit())
+            .filter(|number| !number.is_empty());
+        numbers
+            .next()
+            .and_then(|number| number.parse().ok())
+            .unwrap_or(u64::MAX)
+    }
+
+    /// Whether it says that it has something.
+    pub(crate) fn has(&self, wish: &str) -> bool {
+        let wish = wish.to_lowercase();
+        [&self.name, &self.offers]
+            .iter()
+            .any(|told| told.to_lowercase().contains(&wish))
+    }
+
     /// Adds what its details say.
     pub(crate) fn add(&mut self, details: &Value) {
         let sections = details.get("details").and_then(Value::as_array);

@@ -6,7 +6,7 @@ use domain::Clock;
 use futures_util::future::join_all;
 use outbound::mcp::{Filled, McpAnswer, McpClient, McpError, McpForm};
 use outbound::{CallError, Outbound};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use words::Currency;
 
 use crate::Server;
@@ -48,15 +48,19 @@ impl Homes {
         wanted: &Wanted,
         filled: Option<(&McpForm, &Filled)>,
     ) -> Result<Searched, McpError> {
-        let names = &self.server.tools;
-        let mut arguments = self.stay(wanted);
-        arguments.insert(names.place.clone(), wanted.whole_place().into());
-        if let Some(most) = wanted.most().filter(|_| wanted.is_price_for(self.currency())) {
-            arguments.insert(names.most.clone(), most.into());
-        }
+        let (least, most) = match wanted.is_price_for(self.currency()) {
+            true => (wanted.least(), wanted.most()),
+            false => (None, None),
+        };
+        let more = [
+            ("place", json!(wanted.whole_place())),
+            ("least", json!(least)),
+            ("most", json!(most)),
+        ];
+        let (name, arguments) = (self.server.tools.name("search"), self.arguments(wanted, more));
         let found = self
             .client
-            .ask(&self.server.pins, &names.search, (arguments, filled))
+            .ask(&self.server.pins, name, (arguments, filled))
             .await?;
         Ok(match found {
             McpAnswer::Done(found) => {
@@ -72,9 +76,8 @@ impl Homes {
     pub(crate) async fn with_details(&self, wanted: &Wanted, mut listings: Vec<Listing>) -> Vec<Listing> {
         let known = listings.iter().filter(|listing| !listing.id.is_empty());
         let asked = known.take(DETAILED).map(|listing| async {
-            let mut arguments = self.stay(wanted);
-            arguments.insert(self.server.tools.id.clone(), listing.id.clone().into());
-            let name = &self.server.tools.details;
+            let arguments = self.arguments(wanted, [("id", json!(listing.id))]);
+            let name = self.server.tools.name("details");
             self.client.call(&self.server.pins, name, arguments).await
         });
         let told = join_all(asked).await;
@@ -93,17 +96,19 @@ impl Homes {
         listings
     }
 
-    /// When, and for whom.
-    fn stay(&self, wanted: &Wanted) -> Map<String, Value> {
-        let names = &self.server.tools;
-        let mut stay = Map::from_iter([
-            (names.from.clone(), wanted.first.to_string().into()),
-            (names.to.clone(), wanted.last.to_string().into()),
-            (names.guests.clone(), wanted.guests.into()),
-        ]);
-        if wanted.children > 0 {
-            stay.insert(names.children.clone(), wanted.children.into());
-        }
-        stay
+    /// When, for whom, and more, by the server's names; what is nothing is left out.
+    fn arguments<const N: usize>(&self, wanted: &Wanted, more: [(&str, Value); N]) -> Map<String, Value> {
+        let stay = [
+            ("from", json!(wanted.first)),
+            ("to", json!(wanted.last)),
+            ("guests", json!(wanted.said.guests())),
+            ("children", json!(wanted.said.children)),
+            ("infants", json!(wanted.said.infants)),
+            ("pets", json!(wanted.said.pets)),
+        ];
+        let told = stay.into_iter().chain(more);
+        let told = told.filter(|(_, value)| !value.is_null() && value != 0);
+        told.map(|(ours, value)| (self.server.tools.name(ours).to_owned(), value))
+            .collect()
     }
 }

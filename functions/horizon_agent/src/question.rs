@@ -118,6 +118,7 @@ mod tests {
     fn read(text: &str, known: &Value) -> Question {
         let asked = Asked {
             known: known.as_object().unwrap(),
+            before: &Map::new(),
             answers: None,
             now: Timestamp::parse("2026-11-21T09:00:00Z").unwrap(),
             user: &UserContext::default(),

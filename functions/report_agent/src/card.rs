@@ -122,6 +122,7 @@ mod tests {
         let now = Timestamp::from_millis(1_767_225_600_000);
         let asked = Asked {
             known: &known,
+            before: &Map::new(),
             answers: is_answer.then_some("topic"),
             now,
             user: &UserContext::default(),

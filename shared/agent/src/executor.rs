@@ -137,6 +137,14 @@ pub enum Outcome {
         /// The fields that the answer fills in.
         schema: InputSchema,
     },
+    /// A form of the agent's own, whose fields are not those of what it takes: what is said next is read as these, one after the other,
+    /// until nothing is missing, and stands then in [`Taken::form`](crate::Taken::form).
+    Form {
+        /// Who asks, and for what.
+        lead: String,
+        /// The fields, of which those that must be filled in are asked for.
+        schema: InputSchema,
+    },
     /// The user must sign in or consent elsewhere first; the message says where. The next message on the task goes on, or
     /// whoever learns of the consent wakes it; looked at again at this time at the latest.
     AuthRequired {

@@ -42,7 +42,7 @@ pub use serve::cancel::cancel_task;
 pub use serve::send::take_message;
 pub use serve::{router, routes};
 pub use shutdown::Shutdown;
-pub use taken::Taken;
+pub use taken::{Filled, Taken};
 pub use wake::{PushWake, TaskWake, Wake, WakeDoor, WakeError, wake_or_log};
 pub use worker::{WorkError, handle};
 

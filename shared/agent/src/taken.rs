@@ -19,15 +19,27 @@ pub struct Taken {
     pub unread: Vec<String>,
     /// The places as they are named, with how surely each is one.
     pub places: Vec<Named>,
+    /// What was said to the newest form of the executor's own ([`Outcome::Form`](crate::Outcome::Form)), once that is all of it.
+    pub form: Option<Filled>,
+}
+
+/// What was said to a form.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Filled {
+    /// These fields.
+    In(Map<String, Value>),
+    /// That it stays empty.
+    Declined,
 }
 
 impl Taken {
-    /// The data as a type.
+    /// The data as a type; what is `null` is left out.
     ///
     /// # Errors
     /// [`ExecuteError::Retry`] for a type that the schema does not promise.
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T, ExecuteError> {
-        serde_json::from_value(Value::Object(self.data.clone()))
-            .map_err(|error| ExecuteError::Retry(error.to_string()))
+        let said = self.data.iter().filter(|(_, value)| !value.is_null());
+        let said = said.map(|(name, value)| (name.clone(), value.clone())).collect();
+        serde_json::from_value(Value::Object(said)).map_err(|error| ExecuteError::Retry(error.to_string()))
     }
 }

@@ -21,14 +21,28 @@ const CHOICES_MAX: usize = 32;
 const TEXT_MAX: usize = 120;
 const NAME_MAX: usize = 64;
 
-const FORMATS: [&str; 10] = [
+/// Most letters of what is read as a word in capitals or alone.
+const ABBREVIATION_MAX: usize = 2;
+
+const FORMATS: [&str; 21] = [
+    "adults",
     "answer",
+    "arrival",
+    "children",
     "date",
     "day",
+    "departure",
     "duration",
     "hours",
     "id",
+    "infants",
+    "nights",
     "place",
+    "price-currency",
+    "price-least",
+    "price-most",
+    "price-per",
+    "rest",
     "time",
     "time-zone",
     "yes-no",
@@ -71,8 +85,50 @@ impl InputSchema {
     /// What a field is, in the schema's own words.
     #[must_use]
     pub fn described(&self, name: &str) -> Option<&str> {
-        let (_, field) = self.fields().find(|(known, _)| *known == name)?;
-        field.get("description")?.as_str()
+        self.field(name)?.get("description")?.as_str()
+    }
+
+    /// The type of a field; nothing where it has none, or several.
+    #[must_use]
+    pub fn kind(&self, name: &str) -> &str {
+        let kind = self.field(name).and_then(|field| field.get("type")?.as_str());
+        kind.unwrap_or_default()
+    }
+
+    /// The texts that a field can be, each with what it is called.
+    pub fn choices(&self, name: &str) -> impl Iterator<Item = (&str, &str)> {
+        let choices = self.field(name).into_iter().flat_map(choices_of);
+        choices.filter_map(|(value, told)| {
+            let value = value.as_str()?;
+            Some((value, if told.is_empty() { value } else { told }))
+        })
+    }
+
+    /// The choice that a reply names: the only one of a field of which it says a word, or an abbreviation in capitals or alone, that
+    /// not every choice has.
+    #[must_use]
+    pub fn chosen(&self, reply: &str) -> Map<String, Value> {
+        let said = pieces(reply);
+        let is_meant = |word: &String| {
+            let is_short = word.chars().count() <= ABBREVIATION_MAX;
+            said.contains(word) && (!is_short || said.len() == 1 || reply.contains(&word.to_uppercase()))
+        };
+        let of_field = |(name, _): (&String, &Value)| {
+            let told = |(value, told)| (value, pieces(&format!("{value} {told}")));
+            let choices: Vec<(&str, Vec<String>)> = self.choices(name).map(told).collect();
+            let is_shared =
+                |word: &&String| choices.len() > 1 && choices.iter().all(|(_, told)| told.contains(word));
+            let mut named = choices
+                .iter()
+                .filter(|(_, told)| told.iter().filter(|word| !is_shared(word)).any(is_meant));
+            let (value, _) = named.next().filter(|_| named.next().is_none())?;
+            Some((name.clone(), Value::from(*value)))
+        };
+        self.fields().filter_map(of_field).collect()
+    }
+
+    fn field(&self, name: &str) -> Option<&Value> {
+        self.0.get("properties")?.get(name)
     }
 
     /// The schema as JSON.
@@ -109,6 +165,15 @@ impl InputSchema {
     pub fn misfit(&self, data: &Value) -> Option<String> {
         misfit(&self.0, data, "data")
     }
+}
+
+/// The words of a text, in small letters.
+fn pieces(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
 }
 
 /// The keywords that are read, cleaned.
@@ -291,7 +356,9 @@ fn items_misfit(schema: &Value, items: &[Value], path: &str) -> Option<String> {
 fn text_misfit(schema: &Value, text: &str) -> Option<String> {
     let bound = |name: &str| schema.get(name).and_then(Value::as_u64);
     let must = match schema.get("format").and_then(Value::as_str) {
-        Some("date") if text.parse::<NaiveDate>().is_err() => "a day such as 2026-12-04",
+        Some("arrival" | "date" | "departure") if text.parse::<NaiveDate>().is_err() => {
+            "a day such as 2026-12-04"
+        }
         Some("day") if When::of_data(text).is_none() => {
             "a day such as 2026-12-04, days such as 2026-12-04/2026-12-06, or P1D"
         }

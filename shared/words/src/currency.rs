@@ -26,8 +26,7 @@ static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
 });
 
 /// Whether a word beside a number names a currency: a code, its name, or what people call it.
-#[must_use]
-pub fn is_currency(word: &str) -> bool {
+pub(crate) fn is_currency(word: &str) -> bool {
     matches!(
         word.to_lowercase().as_str(),
         "kroner" | "kronor" | "kr" | "bucks" | "quid" | "pounds"
@@ -68,8 +67,7 @@ pub fn currencies(name: &str) -> Vec<Currency> {
 }
 
 /// The currency of a sign with letters before it: of `NZ` and `A`, whose dollars they are.
-#[must_use]
-pub fn of_dollars(country: &str) -> Option<Currency> {
+pub(crate) fn of_dollars(country: &str) -> Option<Currency> {
     let mut ends = ["D", "AD", "UD", "GD"].iter();
     let by_code = ends.find_map(|end| Currency::from_code(&format!("{country}{end}")));
     let sign = format!("{country}$");

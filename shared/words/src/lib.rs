@@ -1,4 +1,4 @@
-//! What people's words say of days, spans, times, numbers, places and kinds of things. Pure: no calendar day, no map.
+//! What people's words say of days, spans, stays, guests, prices, times, numbers and places. Pure: no calendar day, no map.
 //!
 //! Two readers stand here. An agent that answers takes a question apart: [`text::split`], then [`days::take`], then
 //! [`places::find`], each of which leaves out what it does not understand. Who only passes on what was said
@@ -21,14 +21,16 @@ mod currency;
 mod dates;
 pub mod days;
 pub mod hours;
-mod kinds;
 pub mod length;
 mod lists;
 mod not_done;
 mod order;
+pub mod people;
 pub mod phrases;
 pub mod places;
+pub mod price;
 pub mod related;
+pub mod stay;
 pub mod text;
 mod when;
 mod yes_no;
@@ -36,10 +38,9 @@ mod yes_no;
 pub use abroad::Glossary;
 pub use clock::Time;
 pub use corrected::corrected;
-pub use currency::{Currency, currencies, is_currency, of_dollars};
+pub use currency::{Currency, currencies};
 pub use days::Days;
 pub use hours::Hours;
-pub use kinds::{Kind, kinds};
 pub use not_done::{CALLED_OFF, NOT_AGREED, NOT_AGREED_IN_TIME, NOT_ANSWERED, not_done};
 pub use order::DateOrder;
 pub use places::Named;

@@ -101,6 +101,16 @@ impl When {
         Self::Span(Box::new(first), Box::new(last))
     }
 
+    /// The same where it lies ahead: a date without a year, also at the beginning of a span, is the coming one.
+    #[must_use]
+    pub fn ahead(self) -> Self {
+        match self {
+            Self::Date { year: None, .. } => Self::Ahead(Box::new(self)),
+            Self::Span(first, last) => Self::span(first.ahead(), *last),
+            when => when,
+        }
+    }
+
     /// The first and the last day of a span as they were said, the last as seen from the first. It may be before it.
     #[must_use]
     pub fn ends(&self, today: NaiveDate) -> Option<(NaiveDate, NaiveDate)> {

@@ -57,6 +57,7 @@ const BESIDE: [Beside; 7] = [
         uses: &[
             "domain",
             "auth",
+            "nlu",
             "outbound",
             "agent",
             "edge",

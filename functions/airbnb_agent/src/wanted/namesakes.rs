@@ -43,6 +43,16 @@ impl Site {
     fn country(&self) -> &'static str {
         country(|code, _| code == self.code).map_or("", |(_, name)| name)
     }
+
+    /// What people call its country and its state for short: "UK", "ME".
+    fn codes(&self) -> Vec<String> {
+        let letters = || 'a'..='z';
+        let codes = letters().flat_map(|one| letters().map(move |other| format!("{one}{other}")));
+        let codes = codes.filter(|code| {
+            areas::country(code) == Some(self.code) || areas::state(code) == Some((self.code, self.area))
+        });
+        codes.map(|code| code.to_uppercase()).collect()
+    }
 }
 
 impl Namesakes {
@@ -65,44 +75,23 @@ impl Namesakes {
         (own.count() == 1).then_some(country)
     }
 
-    /// Asks which one is meant.
-    pub(super) fn question(&self) -> String {
+    /// Asks which one is meant, with what may be answered: what is searched for, and what tells it.
+    pub(super) fn question(&self) -> (String, Vec<(String, String)>) {
         let is_abroad = self.is_abroad();
         let told = self.sites.iter().map(|site| match is_abroad {
             true => format!("{} ({})", site.area, site.country()),
             false => site.area.to_owned(),
         });
         let told: Vec<String> = told.collect();
-        format!("Which {}: {}?", self.name, words::listed(&told, "or"))
-    }
-
-    /// The one that a reply names by where it is: "Maine", "the one in Oregon", "UK", "ME".
-    pub(super) fn picked(&self, reply: &str) -> Option<String> {
-        // "Valencia" is the name of a province too.
-        let folded = format!(" {} ", fold(reply));
-        let folded = folded.replacen(&format!(" {} ", fold(&self.name)), " ", 1);
-        let says = |name: &str| folded.contains(&format!(" {} ", fold(name)));
-        // "or" and "me" are codes only where they stand alone or in capitals.
-        let words: Vec<&str> = reply.split(|c: char| !c.is_alphabetic()).collect();
-        let words = words.iter().filter(|word| !word.is_empty());
-        let is_alone = words.clone().count() == 1;
-        let codes = words.filter(|word| is_alone || word.chars().all(char::is_uppercase));
-        let codes: Vec<String> = codes.map(|word| word.to_lowercase()).collect();
-        let is_said = |site: &&Site| {
-            let by_code = |code: &String| {
-                let state = areas::state(code).is_some_and(|state| state == (site.code, site.area));
-                state || areas::country(code) == Some(site.code)
+        let question = format!("Which {}: {}?", self.name, words::listed(&told, "or"));
+        let choices = self.sites.iter().zip(told).map(|(site, told)| {
+            let place = match is_abroad {
+                true => format!("{}, {}, {}", self.name, site.area, site.country()),
+                false => format!("{}, {}", self.name, site.area),
             };
-            says(site.area) || says(site.country()) || codes.iter().any(by_code)
-        };
-        let said: Vec<&Site> = self.sites.iter().filter(is_said).collect();
-        let [site] = said.as_slice() else {
-            return None;
-        };
-        Some(match self.is_abroad() {
-            true => format!("{}, {}, {}", self.name, site.area, site.country()),
-            false => format!("{}, {}", self.name, site.area),
-        })
+            (place, format!("{told}, {}", site.codes().join(", ")))
+        });
+        (question, choices.collect())
     }
 
     /// Whether they are in several countries.
@@ -155,7 +144,7 @@ mod tests {
                 "Which Cordoba: Cordoba (Argentina) or Andalusia (Spain)?",
             ),
         ] {
-            let asked = Namesakes::of(name).map(|same| same.question());
+            let asked = Namesakes::of(name).map(|same| same.question().0);
             assert_eq!(asked.as_deref(), Some(question));
         }
         for name in [
@@ -206,8 +195,10 @@ mod tests {
             ("Valencia", "Valencia", None),
             ("Valencia", "in Spain", Some("Valencia, Valencia, Spain")),
         ] {
-            let same = Namesakes::of(name).unwrap();
-            assert_eq!(same.picked(reply).as_deref(), picked, "{name}: {reply}");
+            let (_, choices) = Namesakes::of(name).unwrap().question();
+            let asked = super::super::one_of("place", "Which?", &choices).unwrap();
+            let place = asked.chosen(reply).remove("place");
+            assert_eq!(place, picked.map(Into::into), "{name}: {reply}");
         }
     }
 }

@@ -8,5 +8,6 @@
 
 mod questions;
 mod stays;
+mod talks;
 mod tokens;
 mod world;

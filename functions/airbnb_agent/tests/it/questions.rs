@@ -1,9 +1,10 @@
 //! The labelled questions (`tests/data/questions/accommodation.jsonl`, written by somebody who knows no code): how many are
 //! read right, and that what is not is asked about.
 
-use airbnb_agent::wanted::{Reading, Wanted};
-use domain::{Message, MessageId, Part, Timestamp, UserContext};
+use airbnb_agent::wanted::{Wanted, takes};
+use domain::{Timestamp, UserContext};
 use serde::Deserialize;
+use serde_json::Value;
 
 const QUESTIONS: &str = include_str!("../../../../tests/data/questions/accommodation.jsonl");
 /// Thirty more by somebody who had not read the reading either, read for the first time when they judged.
@@ -51,8 +52,8 @@ impl Row {
     fn read(&self) -> Result<Wanted, String> {
         let user = UserContext::parse(None, Some(self.time_zone.clone())).unwrap();
         let now = Timestamp::parse(&self.now).unwrap();
-        let said = Message::user(MessageId::derived("m"), vec![Part::text(self.question.clone())]);
-        Reading::of(&user, now).read(&[&said])
+        let taken = agent_testing::taken((&Value::Null, &self.question), &takes(), (&user, now))?;
+        Wanted::of(&taken, (&user, now), None).map_err(|(question, _)| question)
     }
 
     fn is_right(&self, read: &Result<Wanted, String>) -> bool {
@@ -84,13 +85,15 @@ impl Values {
         // A place may be called as the user wrote it, where that is not how it is called in English.
         let question = question.to_lowercase();
         let is_abroad = |place: &String| {
-            !question.contains(&place.to_lowercase()) && question.contains(&wanted.place.to_lowercase())
+            !question.contains(&place.to_lowercase()) && question.contains(&wanted.said.place.to_lowercase())
         };
-        (same(&self.place, &wanted.place) || self.place.as_ref().is_some_and(is_abroad))
+        (same(&self.place, &wanted.said.place) || self.place.as_ref().is_some_and(is_abroad))
             && same(&self.from, &wanted.first.to_string())
             && same(&self.to, &wanted.last.to_string())
-            && guests
-                .is_none_or(|guests| (guests.adults, guests.children) == (wanted.guests, wanted.children))
+            && guests.is_none_or(|guests| {
+                (guests.adults, guests.children)
+                    == (wanted.said.guests(), wanted.said.children + wanted.said.infants)
+            })
             && most == wanted.most()
             && self
                 .max_price

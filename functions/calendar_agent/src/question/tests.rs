@@ -1,7 +1,5 @@
 //! What is read of questions, and what is asked.
 
-use nlu::{Asked, extract};
-
 use super::*;
 
 /// A Monday morning.
@@ -13,22 +11,8 @@ fn read_with(known: &Value, said: &str) -> Result<Wanted, String> {
         locale: Some("en-GB".into()),
         time_zone: Some("Europe/Oslo".into()),
     };
-    let (takes, now) = (takes(), Timestamp::from_millis(NOW));
-    let asked = Asked {
-        known: known.as_object().unwrap(),
-        answers: None,
-        now,
-        user: &user,
-    };
-    let read = extract(said, &takes, asked);
-    let misfit = takes.schema().misfit_of_fields(&read.data);
-    if let Some(question) = misfit.or(read.unclear.map(|(_, question)| question)) {
-        return Err(question);
-    }
-    let taken = Taken {
-        data: read.data,
-        ..Taken::default()
-    };
+    let now = Timestamp::from_millis(NOW);
+    let taken = agent_testing::taken((known, said), &takes(), (&user, now))?;
     Wanted::of(&taken, &user, now).map_err(|(_, question)| question)
 }
 

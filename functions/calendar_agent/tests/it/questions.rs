@@ -1,14 +1,12 @@
 //! The labelled questions (`tests/data/questions/calendar.jsonl`, written by somebody who knows no code): how many are read
 //! right, and that what is not is asked about.
 
-use agent::Taken;
 use calendar_agent::question::{Kind, Wanted, takes};
 use chrono::{DateTime, Days, NaiveDateTime, NaiveTime, TimeZone as _, Utc};
 use chrono_tz::Tz;
 use domain::{Timestamp, UserContext};
-use nlu::{Asked, extract};
 use serde::Deserialize;
-use serde_json::Map;
+use serde_json::Value;
 
 const FIRST: &str = include_str!("../../../../tests/data/questions/calendar.jsonl");
 /// Thirty more by somebody who had not read the reading either.
@@ -45,22 +43,7 @@ impl Row {
         let locale = self.time_zone.starts_with("America").then(|| "en-US".to_owned());
         let user = UserContext::parse(locale, Some(self.time_zone.clone())).unwrap();
         let now = Timestamp::parse(&self.now).unwrap();
-        let takes = takes();
-        let asked = Asked {
-            known: &Map::new(),
-            answers: None,
-            now,
-            user: &user,
-        };
-        let read = extract(&self.question, &takes, asked);
-        let misfit = takes.schema().misfit_of_fields(&read.data);
-        if let Some(question) = misfit.or(read.unclear.map(|(_, question)| question)) {
-            return Err(question);
-        }
-        let taken = Taken {
-            data: read.data,
-            ..Taken::default()
-        };
+        let taken = agent_testing::taken((&Value::Null, &self.question), &takes(), (&user, now))?;
         Wanted::of(&taken, &user, now).map_err(|(_, question)| question)
     }
 

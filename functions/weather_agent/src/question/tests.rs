@@ -12,6 +12,7 @@ use super::*;
 pub(crate) fn read(text: &str) -> Question {
     let asked = Asked {
         known: &Map::new(),
+        before: &Map::new(),
         answers: None,
         now: Timestamp::parse("2026-11-21T09:00:00Z").unwrap(),
         user: &UserContext::default(),

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use domain::{EventKind, Message, Part, Stumble, TaskState, Timestamp, WorkNote};
+use nlu::InputSchema;
 use store::{Attempts, Due, LeaseAfter};
 
+use super::reading::{FORM, form_question};
 use super::{Executed, Work};
 use crate::{ExecuteError, Outcome, Run, Wake, measure, wake_or_log};
 
@@ -21,6 +23,13 @@ pub(super) const NEEDS_NEWER: &str = "This task needs a newer release.";
 
 /// What is parked for less is woken by the queue, and not only when the sweeper comes by.
 const SOON: Duration = Duration::from_secs(60);
+
+/// A question, with what its answer may fill in.
+fn asking(run: &Run, question: &str, schema: &InputSchema) -> Message {
+    let mut message = run.message(question);
+    message.parts.push(Part::form(schema.as_json().clone()));
+    message
+}
 
 impl Work<'_> {
     /// Writes an outcome and lets the lease go, in one write.
@@ -46,8 +55,11 @@ impl Work<'_> {
             Outcome::Canceled(text) => (TaskState::Canceled, Some(run.message(&text))),
             Outcome::InputRequired(text) => (TaskState::InputRequired, Some(run.message(&text))),
             Outcome::Missing { question, schema } => {
-                let mut message = run.message(&question);
-                message.parts.push(Part::form(schema.as_json().clone()));
+                (TaskState::InputRequired, Some(asking(run, &question, &schema)))
+            }
+            Outcome::Form { lead, schema } => {
+                let mut message = asking(run, &form_question(&lead, &schema), &schema);
+                message.metadata.insert(FORM.to_owned(), lead.into());
                 (TaskState::InputRequired, Some(message))
             }
             Outcome::Unknown(text) => (TaskState::Unknown, Some(run.message(&text))),

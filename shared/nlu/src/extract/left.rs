@@ -3,8 +3,8 @@
 //! Little words relate times to each other ("the day after …", "every …"). Where one is left over beside a time, the time alone does
 //! not say what was meant; nor does a number say nothing.
 
-use words::text::{Kind, Word, open, ordinal};
-use words::{When, days};
+use words::text::{Kind, Word, lower, open, ordinal};
+use words::{Named, When, days};
 
 /// What was read of time.
 pub(super) struct Read<'a> {
@@ -36,6 +36,33 @@ pub(super) fn first<'w>(
         relates(words, *at, read) || is_number(word) || english.is_some() && has_digit(word)
     });
     left.next().map(|(_, word)| word.text.as_str())
+}
+
+/// Whether something is left over of what is said of a stay: a number that counts nothing ("2 bedrooms" do) and is no age, or a
+/// little word that relates a day to something ("after Friday").
+pub(super) fn is_any(words: &[Word], places: &[Named], days: &[(usize, When)]) -> bool {
+    let is_place = |at: usize| places.iter().any(|place| place.has(at));
+    let is_number = |at: usize| open(words, at).starts_with(|c: char| c.is_ascii_digit());
+    let counts = |at: usize| !open(words, at + 1).is_empty() && !is_place(at + 1);
+    // "Aged 6 and 9", "(13 and 15)"
+    let is_age = |at: usize| {
+        let is = |at: usize, kind: Kind| words.get(at).is_some_and(|word| word.kind == kind);
+        let joins = |at: usize| is(at, Kind::And) || is(at, Kind::Comma);
+        let mut heads = (0..at)
+            .rev()
+            .filter(|before| !is_number(*before) && !joins(*before));
+        let head = heads.next().map_or("", |head| lower(words, head));
+        matches!(head, "age" | "aged" | "ages" | "(")
+    };
+    let relates = |at: usize| {
+        let article = usize::from(matches!(open(words, at + 1), "the" | "a"));
+        let relates = matches!(
+            open(words, at),
+            "before" | "after" | "except" | "not" | "every" | "each" | "since"
+        );
+        relates && days.iter().any(|(day, _)| *day == at + 1 + article)
+    };
+    (0..words.len()).any(|at| is_number(at) && !is_place(at) && !counts(at) && !is_age(at) || relates(at))
 }
 
 /// Whether a word relates a time to something.

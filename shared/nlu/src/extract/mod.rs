@@ -18,6 +18,7 @@
 //!   by `words`, also in other languages where the agent has a table of its words.
 //! - Time is told by formats (`timed`): `day`, `hours` of each day, a `duration` in minutes, a `time-zone`. Of a schema with hours, a
 //!   word or number that is left over beside a time is asked about (`left`), and the field that it may belong to stays open.
+//! - Of a stay, arrival, departure, nights, who comes and prices have formats of their own (`stays`); what nothing took is a `rest`.
 //! - Fields of other kinds than these are taken as data alone.
 //!
 //! It is pure: no IO, no weights, work by the length of the text alone, of which 2,000 characters are read.
@@ -28,6 +29,7 @@ mod left;
 mod one_of;
 mod said;
 mod spoken;
+mod stays;
 mod takes;
 mod timed;
 mod vocabulary;
@@ -55,6 +57,8 @@ const NAMED_MAX: usize = 16;
 pub struct Asked<'a> {
     /// The data beside the words, which counts before them.
     pub known: &'a Map<String, Value>,
+    /// What was said before, in messages of their own.
+    pub before: &'a Map<String, Value>,
     /// The field that the agent has asked for, so that a value alone is its.
     pub answers: Option<&'a str>,
     /// The time now.
@@ -100,6 +104,16 @@ pub fn extract(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
             (_, Some(_)) => None,
             (Slot::Count, None) => count(&mut said, field, is_value).map(Value::from),
             (Slot::Choice(choices), None) => choice(&mut said, field, choices),
+            (Slot::Alone, None) if is_answer => match takes.schema().kind(&field.name) {
+                "boolean" => words::yes_or_no(said.text()).map(Value::from),
+                _ => said.text().trim().parse::<f64>().ok().map(Value::from),
+            },
+            // Without examples nobody knows what only asks; a no is no text.
+            (Slot::Text, None) if is_answer && takes.asking == Vocabulary::default() => {
+                let text = Some(said.text().trim()).filter(|text| !text.is_empty());
+                text.filter(|text| words::yes_or_no(text) != Some(false))
+                    .map(Value::from)
+            }
             (Slot::Text, None) => {
                 unsure.extend(free::take_handed_on(&mut said));
                 free::take(&mut said, takes, is_answer).map(Value::from)

@@ -9,7 +9,7 @@ use words::text;
 use super::vocabulary::Vocabulary;
 
 /// One of several choices.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct OneOf {
     pub(super) value: Value,
     /// What it is called, where it is not read in a whole sentence.

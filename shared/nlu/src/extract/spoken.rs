@@ -8,17 +8,23 @@ use chrono::DateTime;
 use domain::READ_MAX;
 use serde_json::{Map, Value, json};
 use words::text::{self, Kind, Word};
-use words::{DateOrder, Days, Named, When, asks_yes_no, places};
+use words::{DateOrder, Days, Named, When, asks_yes_no, places, price};
 
 use super::one_of::OneOf;
+use super::stays::Stay;
 use super::takes::{Field, Slot, Takes};
 use super::timed::Clock;
-use super::{Asked, Extraction};
+use super::{Asked, Extraction, left};
 
 /// Longest correction, in words, in which an unknown word is taken for a place.
 const INSTEAD_MAX: usize = 2;
 /// Most characters of a name, or of an answer.
 const TEXT_MAX: usize = 80;
+
+/// Most phrases that are kept as what is left.
+const REST_MAX: usize = 8;
+const NOT_ALL_READ: &str =
+    "I cannot read all of that. From which day to which, for how many guests, and up to which price?";
 
 /// Reads what is said; what somebody takes back within it counts no more.
 pub(super) fn read(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
@@ -45,6 +51,17 @@ pub(super) fn read(said: &str, takes: &Takes, asked: Asked<'_>) -> Extraction {
         read.data
             .extend(open.map(|field| (field.name.clone(), Value::Null)));
     }
+    // A price is said as data or in words, and so is a last day or a number of nights. A number alone is of what it was before.
+    let of_stay = |is: fn(&str) -> bool| {
+        let fields = takes.fields.iter();
+        fields.filter(move |field| matches!(field.slot, Slot::Stay(part) if is(part)))
+    };
+    for is in [is_price, |part: &str| matches!(part, "departure" | "nights")] {
+        if of_stay(is).any(|field| asked.known.contains_key(&field.name)) {
+            let own = of_stay(is).filter(|field| field.slot != Slot::Stay("price-per") || !said.is_empty());
+            own.for_each(|field| _ = read.data.insert(field.name.clone(), Value::Null));
+        }
+    }
     for (name, known) in asked.known {
         match (read.data.get_mut(name), known) {
             (Some(Value::Array(said)), Value::Array(known)) if reader.asks(name) => {
@@ -62,6 +79,7 @@ struct Reader<'a> {
     takes: &'a Takes,
     /// The field that is asked for, where any answer is its.
     answers: Option<&'a str>,
+    asked: Asked<'a>,
     clock: Clock,
 }
 
@@ -76,6 +94,7 @@ impl<'a> Reader<'a> {
         Self {
             takes,
             answers: asked.answers.filter(|name| takes.is_in_turn(name)),
+            asked,
             clock: Clock {
                 today: zone.map_or(utc.date_naive(), |zone| utc.with_timezone(&zone).date_naive()),
                 order: asked.user.locale.as_deref().and_then(DateOrder::of),
@@ -112,22 +131,44 @@ impl<'a> Reader<'a> {
             .abroad
             .as_ref()
             .and_then(|abroad| abroad.in_english(said, english));
-        let mut words = text::split(glossed.as_deref().unwrap_or(said), READ_MAX);
+        let most = takes.named(|slot| *slot == Slot::Stay("price-most"));
+        let in_english = glossed.as_deref().unwrap_or(said);
+        let in_english = match most {
+            Some(_) if self.asked.answers == most => price::spelled(&format!("at most {in_english}")),
+            Some(_) => price::spelled(in_english),
+            None => in_english.to_owned(),
+        };
+        let mut words = text::split(&in_english, READ_MAX);
         let wants_yes_no = asks_yes_no(&words);
         let mut chosen = self.phrases(&mut words);
         text::mark_topic(&mut words, |word| takes.is_topic(word));
-        let timed = self.clock.take(&mut words, takes, (said, glossed.as_deref()));
-        let (time, unclear) = (&timed.time, &timed.unclear);
+        let stay = takes.is_of_stays().then(|| Stay::take(&in_english, &mut words));
+        let mut timed = self.clock.take(&mut words, takes, (said, glossed.as_deref()));
+        let told = (self.asked.before, self.clock.today);
+        let stay = stay.map(|stay| stay.data(takes, (&mut words, &timed.time), told));
+        let (stay, unclear) = stay.unwrap_or_default();
+        timed.unclear = timed.unclear.or(unclear);
+        let time = &timed.time;
         if timed.minutes.is_some() {
             let field = takes.named(|slot| matches!(slot, Slot::Length));
             let told = takes.choices().filter(|(_, one)| one.field.as_deref() == field);
             chosen.extend(told.map(|(field, one)| (0, field, &one.value)));
         }
         let phrases = chosen.len();
-        let named = match takes.named(|slot| matches!(slot, Slot::Places)) {
+        let mut named = match takes.named(|slot| matches!(slot, Slot::Places | Slot::Place)) {
             Some(_) => places::find(&words),
             None => Vec::new(),
         };
+        if let Some(field) = takes.named(|slot| *slot == Slot::Place) {
+            let before = self.asked.before;
+            let is_reply =
+                (self.asked.answers.is_some() || !before.is_empty()) && !before.contains_key(field);
+            // "Vilnius from Friday": who begins with a name means it; "Paris, Texas", but not "Prague, arriving".
+            named.retain(|place| {
+                (is_reply || !place.guessed || place.at == 0)
+                    && (!place.chained || place.text.starts_with(char::is_uppercase))
+            });
+        }
         for (at, word) in words.iter().enumerate() {
             let is_open = word.kind == Kind::Word && !named.iter().any(|place| place.has(at));
             let told = |one: &OneOf| is_open && one.words.contains(&word.lower);
@@ -137,6 +178,7 @@ impl<'a> Reader<'a> {
         // "And in Fahrenheit" says nothing of what is wanted.
         let wants = chosen.len() > phrases || wants_yes_no && phrases > 0;
         let mut data = one_of_each(takes, &chosen, phrases);
+        data.extend(stay);
         chosen.sort_by_key(|(at, ..)| *at);
         chosen.retain(|(_, field, _)| !matches!(field.slot, Slot::Choice(_)));
         for (_, field, value) in &chosen {
@@ -150,8 +192,23 @@ impl<'a> Reader<'a> {
             .map(|(place, days)| json!({"places": [place], "days": self.clock.written(days)}))
             .collect();
         let all: Vec<String> = together(&named, &[]).map(|(place, _)| place).collect();
+        if let (Some(field), [_, _, ..]) = (takes.named(|slot| *slot == Slot::Place), all.as_slice()) {
+            let ask = format!("One place at a time: {}?", words::listed(&all, "or"));
+            timed.unclear.get_or_insert((field.to_owned(), ask));
+        }
+        if let Some(field) = takes.named(|slot| *slot == Slot::Stay("arrival"))
+            && left::is_any(&words, &named, &time.mentions)
+        {
+            timed
+                .unclear
+                .get_or_insert((field.to_owned(), NOT_ALL_READ.to_owned()));
+        }
+        let unread = places::leftover(&words, &named, |lower| {
+            takes.is_topic(lower) || lower.starts_with('°')
+        });
         for field in &takes.fields {
-            let is_unclear = unclear
+            let is_unclear = timed
+                .unclear
                 .as_ref()
                 .is_some_and(|(unclear, _)| *unclear == field.name);
             let value = match &field.slot {
@@ -163,6 +220,8 @@ impl<'a> Reader<'a> {
                 // Whoever names other places is asked anew.
                 Slot::Answers if !all.is_empty() => Value::Null,
                 Slot::Places if self.answers.is_none() && !all.is_empty() => json!(all),
+                Slot::Rest if !rest(&unread).is_empty() => json!(rest(&unread)),
+                Slot::Place if let [one] = all.as_slice() => json!(one),
                 Slot::Days if !time.days.is_empty() => json!(timed.days),
                 // What is said anew leaves no day and no time of before.
                 Slot::Parts if self.answers.is_none() && !(all.is_empty() && time.days.is_empty()) => {
@@ -185,10 +244,9 @@ impl<'a> Reader<'a> {
             };
             data.insert(field.name.clone(), value);
         }
-        let is_known = |lower: &str| takes.is_topic(lower) || lower.starts_with('°');
         Extraction {
             data,
-            unread: places::leftover(&words, &named, is_known),
+            unread,
             places: named,
             unclear: timed.unclear,
             ..Extraction::default()
@@ -217,6 +275,20 @@ impl<'a> Reader<'a> {
         }
         found
     }
+}
+
+/// Of what is left the phrases that may name something.
+fn rest(unread: &[String]) -> Vec<String> {
+    let names =
+        |phrase: &&String| phrase.chars().count() > 2 && !phrase.contains(|c: char| c.is_ascii_digit());
+    let phrases = unread.iter().filter(names).take(REST_MAX);
+    phrases
+        .map(|phrase| phrase.chars().take(TEXT_MAX).collect())
+        .collect()
+}
+
+fn is_price(part: &str) -> bool {
+    part.starts_with("price-")
 }
 
 fn says(words: &[Word], lower: &str) -> bool {

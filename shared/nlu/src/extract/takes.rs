@@ -25,6 +25,8 @@ pub struct Takes {
     pub(super) prepositions: HashSet<String>,
     /// Words that stand behind a value and are none of it.
     pub(super) ends: HashSet<String>,
+    /// What all of it is about, in small letters, so that it is no part of a name.
+    topic: HashSet<String>,
     /// What words of other languages are in English.
     pub(super) abroad: Option<Arc<Glossary>>,
 }
@@ -41,7 +43,7 @@ pub(super) struct Field {
 }
 
 /// The kinds of values that words tell.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Slot {
     /// A list of ids.
     Ids,
@@ -53,6 +55,10 @@ pub(super) enum Slot {
     Several(Vec<OneOf>),
     /// Names of places.
     Places,
+    /// The name of one place.
+    Place,
+    /// One of the values of a stay.
+    Stay(&'static str),
     /// Days.
     Days,
     /// A time of the day, as it is said.
@@ -69,11 +75,29 @@ pub(super) enum Slot {
     Parts,
     /// What is said to a question of the agent's, in turn.
     Answers,
+    /// A number, or a truth, that is all that is said.
+    Alone,
+    /// What is left, phrase by phrase.
+    Rest,
     /// What is left.
     Text,
     /// Nothing but data tells it.
     Data,
 }
+
+/// What is said of a stay, by the format of its field. Prices are those of a night or of the stay, as `price-per` says.
+const STAY: [&str; 10] = [
+    "arrival",
+    "departure",
+    "nights",
+    "adults",
+    "children",
+    "infants",
+    "price-least",
+    "price-most",
+    "price-per",
+    "price-currency",
+];
 
 impl Takes {
     /// Reads a schema, and examples of what people say; in an example, a value of the text field may stand in braces. A schema that
@@ -108,6 +132,13 @@ impl Takes {
         self
     }
 
+    /// The same with words for all that it is about.
+    #[must_use]
+    pub fn about(mut self, topic: &str) -> Self {
+        self.topic = topic.split_whitespace().map(str::to_owned).collect();
+        self
+    }
+
     /// Whether a field holds what is said to questions, one after the other.
     #[must_use]
     pub fn is_in_turn(&self, name: &str) -> bool {
@@ -120,13 +151,20 @@ impl Takes {
     pub fn is_settled(&self, name: &str, said: &Map<String, Value>) -> bool {
         let is_hours = self.named(|slot| matches!(slot, Slot::Hours)) == Some(name);
         let days = self.named(|slot| matches!(slot, Slot::Days));
-        said.contains_key(name) || is_hours && days.is_some_and(|days| said.contains_key(days))
+        said.contains_key(name)
+            || self.is_of_stays() && !said.is_empty()
+            || is_hours && days.is_some_and(|days| said.contains_key(days))
     }
 
     /// Whether a sentence is read as a whole, as its places and days tell each other.
     pub(super) fn is_spoken(&self) -> bool {
-        let is_told = |slot: &Slot| matches!(slot, Slot::Places | Slot::Days);
+        let is_told = |slot: &Slot| matches!(slot, Slot::Places | Slot::Place | Slot::Days);
         self.fields.iter().any(|field| is_told(&field.slot))
+    }
+
+    /// Whether it is about stays, which have a first day and one of departure.
+    pub(super) fn is_of_stays(&self) -> bool {
+        self.named(|slot| matches!(slot, Slot::Stay(_))).is_some()
     }
 
     /// The name of the field of such a slot.
@@ -135,9 +173,9 @@ impl Takes {
         Some(&field.name)
     }
 
-    /// Whether a word, in small letters, is one of a choice's.
+    /// Whether a word, in small letters, is one of a choice's, or what all is about.
     pub(super) fn is_topic(&self, lower: &str) -> bool {
-        self.choices().any(|(_, one)| one.words.contains(lower))
+        self.topic.contains(lower) || self.choices().any(|(_, one)| one.words.contains(lower))
     }
 
     /// The choices, each with its field.
@@ -189,10 +227,13 @@ impl Field {
         let choices: Vec<OneOf> = one_of(field).collect();
         let several: Vec<OneOf> = field.get("items").into_iter().flat_map(one_of).collect();
         let slot = match () {
+            () if let Some(part) = STAY.into_iter().find(|part| is("/format", part)) => Slot::Stay(part),
+            () if is("/format", "place") => Slot::Place,
             () if is("/items/type", "object") => Slot::Parts,
             () if !several.is_empty() => Slot::Several(several),
             () if is("/items/format", "place") => Slot::Places,
             () if is("/items/format", "day") => Slot::Days,
+            () if is("/items/format", "rest") => Slot::Rest,
             () if is("/items/format", "answer") => Slot::Answers,
             () if is("/format", "time") => Slot::Time,
             () if is("/format", "hours") => Slot::Hours,
@@ -202,6 +243,7 @@ impl Field {
             () if !choices.is_empty() => Slot::Choice(choices),
             () if is("/format", "id") || is("/items/format", "id") => Slot::Ids,
             () if is("/type", "integer") => Slot::Count,
+            () if is("/type", "number") || is("/type", "boolean") => Slot::Alone,
             () if is("/type", "string") && field.get("format").is_none() => Slot::Text,
             () => Slot::Data,
         };

@@ -8,6 +8,7 @@ fn read(schema: &Value, examples: &[&str], said: &str) -> Extraction {
     let known = Map::new();
     let asked = Asked {
         known: &known,
+        before: &Map::new(),
         answers: None,
         now: Timestamp::parse("2026-11-21T09:00:00Z").unwrap(),
         user: &UserContext::default(),
@@ -76,6 +77,7 @@ fn data_counts_before_words_which_continue_lists() {
     let known = json!({"shirts": 5, "tickets": ["1"], "starch": true});
     let asked = Asked {
         known: known.as_object().unwrap(),
+        before: &Map::new(),
         answers: None,
         now: Timestamp::from_millis(0),
         user: &UserContext::default(),
@@ -92,6 +94,7 @@ fn a_number_alone_answers_a_question() {
     for is_answer in [true, false] {
         let asked = Asked {
             known: &Map::new(),
+            before: &Map::new(),
             answers: is_answer.then_some("shirts"),
             now: Timestamp::from_millis(0),
             user: &UserContext::default(),

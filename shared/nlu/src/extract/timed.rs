@@ -42,7 +42,10 @@ impl Clock {
         let zone = zone.and_then(|_| zone::take(words));
         let minutes = takes.named(|slot| matches!(slot, Slot::Length));
         let minutes = minutes.and_then(|_| length::take(words));
-        let mut time = self.days(words);
+        let mut time = match takes.is_of_stays() {
+            true => days::take(words, self.order),
+            false => self.days(words),
+        };
         let takes_hours = takes.named(|slot| matches!(slot, Slot::Hours));
         let part = takes_hours.and_then(|_| hours::take(words, &time));
         let hours = self.hours(part, &mut time);
@@ -102,7 +105,7 @@ impl Clock {
                 .chain(mentions)
                 .for_each(|when| match is_over {
                     true => put_back(when, self.today),
-                    false => put_ahead(when),
+                    false => *when = when.clone().ahead(),
                 });
         }
         time
@@ -162,15 +165,6 @@ fn put_back(when: &mut When, today: NaiveDate) {
         When::Date { year: None, .. } | When::Month(_) | When::Weekday { .. } | When::DayOfMonth(_) => {
             *when = When::Past(Box::new(when.clone()));
         }
-        _ => {}
-    }
-}
-
-/// A date without a year that somebody speaks of as to come.
-fn put_ahead(when: &mut When) {
-    match when {
-        When::Date { year: None, .. } => *when = When::Ahead(Box::new(when.clone())),
-        When::Span(first, _) => put_ahead(first),
         _ => {}
     }
 }

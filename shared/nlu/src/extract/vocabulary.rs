@@ -11,7 +11,7 @@ const STEM_MIN: usize = 5;
 const ENDING_MAX: usize = 3;
 
 /// Words, each found in its other forms too.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Vocabulary(HashSet<String>);
 
 impl Vocabulary {

@@ -7,15 +7,16 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent::{Agent, Settings, Wake, WakeDoor, WakeError};
+use agent::{Agent, Settings, Taken, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use auth::{Sealer, Verifier};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
-use domain::{ManualClock, SystemEntropy};
+use domain::{ManualClock, SystemEntropy, Timestamp, UserContext};
 use edge::agent_parts::AgentParts;
+use nlu::{Asked, Takes, extract};
 use outbound::{Outbound, Policy};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tower::ServiceExt as _;
 
 /// Longest body that is read.
@@ -172,6 +173,34 @@ impl World {
         while let Some(wake) = self.door.next() {
             agent::handle(&self.agent, &wake).await.expect("work");
         }
+    }
+}
+
+/// What somebody says in one message, as the data that an agent takes: data before words.
+///
+/// # Errors
+/// The question, where it cannot be read.
+pub fn taken(
+    (known, said): (&Value, &str),
+    takes: &Takes,
+    (user, now): (&UserContext, Timestamp),
+) -> Result<Taken, String> {
+    let nothing = Map::new();
+    let asked = Asked {
+        known: known.as_object().unwrap_or(&nothing),
+        before: &nothing,
+        answers: None,
+        now,
+        user,
+    };
+    let read = extract(said, takes, asked);
+    let misfit = takes.schema().misfit_of_fields(&read.data);
+    match misfit.or(read.unclear.map(|(_, question)| question)) {
+        Some(question) => Err(question),
+        None => Ok(Taken {
+            data: read.data,
+            ..Taken::default()
+        }),
     }
 }
 

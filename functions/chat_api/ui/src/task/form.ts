@@ -21,7 +21,7 @@ const kindOf = ({ type, format }: FormField, choices: number): Kind | null => {
   if (choices > 0) return 'choice';
   if (type === 'boolean') return 'yes-no';
   if (type === 'integer' || type === 'number') return 'number';
-  if (format === 'date' || format === 'day') return 'date';
+  if (format && ['date', 'day', 'arrival', 'departure'].includes(format)) return 'date';
   if (format === 'time') return 'time';
   return type === 'object' || type === 'array' ? null : 'text';
 };

@@ -1,10 +1,8 @@
-//! The highest price among words; what is understood is taken out of them.
+//! The least and the highest price among words; what is understood is taken out of them.
 
-use words::text::{Kind, Word, before, open, take_out};
-use words::{Currency, currencies, is_currency};
-
-use super::Price;
-use super::people::guest;
+use crate::currency::{currencies, is_currency, of_dollars};
+use crate::people::guest;
+use crate::text::{Kind, Word, before, open, take_out};
 
 /// How far before a price stands what makes it the highest.
 const LEAD: usize = 3;
@@ -13,11 +11,24 @@ const CURRENCY: usize = 3;
 /// How far behind a price stands what it is for.
 const SCOPE: usize = 4;
 /// The highest price that is taken.
-pub(super) const PRICE_MAX: u32 = 1_000_000;
+pub const PRICE_MAX: u32 = 1_000_000;
 
-/// `under 120 a night`, `up to 300 euros in total`, `25 000 pesos overall`; of `80 to 110 euros` the second. With the currencies that
-/// may be meant.
-pub(super) fn take(words: &mut [Word]) -> Option<(Price, Vec<Currency>)> {
+/// Between which prices something is to be; at least one of them is there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Price {
+    /// The least.
+    pub least: Option<u32>,
+    /// The highest.
+    pub most: Option<u32>,
+    /// They are those of all nights together.
+    pub is_whole: bool,
+    /// What their currency is called, where that is said: `NOK`, `Danish kroner`.
+    pub currency: Option<String>,
+}
+
+/// `under 120 a night`, `up to 300 euros in total`, `25 000 pesos overall`, `80 to 110 euros`; of several the first highest one.
+pub fn take(words: &mut [Word]) -> Option<Price> {
+    let mut least = None;
     for at in 0..words.len() {
         let Some((price, length)) = amount(words, at)
             .map(|price| (price, 1))
@@ -53,21 +64,33 @@ pub(super) fn take(words: &mut [Word]) -> Option<(Price, Vec<Currency>)> {
         let name = |from: usize, to: usize| {
             let named = words.get(from..to).unwrap_or_default().iter();
             let named: Vec<&str> = named.map(|word| word.text.as_str()).collect();
-            currencies(&named.join(" "))
+            Some(named.join(" ")).filter(|name| !currencies(name).is_empty())
         };
         let told = match currency {
             Some(named) => name(last + 1, named + 1),
             // "RM 300"
             None => name(at.saturating_sub(1), at),
         };
-        let begin = range(words, at).or(lead).unwrap_or(at);
+        let range = range(words, at);
+        let begin = range.map(|(begin, _)| begin).or(lead).unwrap_or(at);
         take_out(words, begin..end);
+        let found = Price {
+            least: range
+                .map(|(_, least)| least)
+                .or(least.and_then(|found: Price| found.least)),
+            most: Some(price).filter(|_| !is_least),
+            is_whole,
+            currency: told,
+        };
         if !is_least {
-            let of = if is_whole { Price::Stay } else { Price::Night };
-            return Some((of(price), told));
+            return Some(found);
         }
+        least = Some(Price {
+            least: Some(price),
+            ..found
+        });
     }
-    None
+    least
 }
 
 fn amount(words: &[Word], at: usize) -> Option<u32> {
@@ -143,16 +166,17 @@ fn is_counted(words: &[Word], at: usize) -> bool {
     guest(what).is_some() || matches!(what, "nights" | "days" | "night")
 }
 
-/// Where a range begins whose end this is: `between 80 and 110`.
-fn range(words: &[Word], at: usize) -> Option<usize> {
+/// Where a range begins whose end this is, and with which price: `between 80 and 110`.
+fn range(words: &[Word], at: usize) -> Option<(usize, u32)> {
     let first = at.checked_sub(2)?;
     let joint = words.get(at - 1)?;
-    amount(words, first).filter(|_| joint.kind == Kind::And || joint.lower == "to")?;
-    Some(first - usize::from(before(words, first) == "between"))
+    let least = amount(words, first).filter(|_| joint.kind == Kind::And || joint.lower == "to")?;
+    Some((first - usize::from(before(words, first) == "between"), least))
 }
 
 /// The text with signs of currencies as words, and numbers without what sets their thousands apart.
-pub(super) fn spelled(text: &str) -> String {
+#[must_use]
+pub fn spelled(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
     let mut out = String::new();
@@ -169,10 +193,7 @@ pub(super) fn spelled(text: &str) -> String {
         if !sign.is_empty() && is_digit(at + 1) {
             // "NZ$300", "A$90": whose dollars they are.
             let country = out.trim_end_matches(|c: char| c.is_ascii_uppercase()).len();
-            let whose = out
-                .get(country..)
-                .and_then(words::of_dollars)
-                .filter(|_| *letter == '$');
+            let whose = out.get(country..).and_then(of_dollars).filter(|_| *letter == '$');
             if whose.is_some() {
                 out.truncate(country);
             }
@@ -203,42 +224,41 @@ pub(super) fn spelled(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use words::text;
-
     use super::*;
+    use crate::text;
 
     #[test]
     fn prices_are_told_from_other_numbers() {
         for (said, price) in [
-            ("under 120 a night", Some(Price::Night(120))),
-            ("max 1200 kroner per night", Some(Price::Night(1_200))),
-            ("no more than 200 AUD a night", Some(Price::Night(200))),
-            (
-                "nothing over 250 New Zealand dollars a night",
-                Some(Price::Night(250)),
-            ),
-            ("between 80 and 110 euros a night", Some(Price::Night(110))),
-            ("max 95€/night", Some(Price::Night(95))),
-            ("$150 max per night", Some(Price::Night(150))),
-            ("up to €180, for two", Some(Price::Night(180))),
-            ("1,500 dollars total", Some(Price::Stay(1_500))),
-            ("¥30,000 for the whole stay", Some(Price::Stay(30_000))),
-            ("25 000 pesos overall", Some(Price::Stay(25_000))),
-            ("total budget 700 euros", Some(Price::Stay(700))),
-            ("not more than 1.900 € altogether", Some(Price::Stay(1_900))),
-            ("less than 400 bucks for everything", Some(Price::Stay(400))),
-            ("two hundred pounds all in", Some(Price::Stay(200))),
-            ("ninety euros a night", Some(Price::Night(90))),
-            ("NZ$300 in all", Some(Price::Stay(300))),
-            ("CAD 180 per night max", Some(Price::Night(180))),
-            ("less than a hundred quid", Some(Price::Night(100))),
-            ("two adults, a hundred steps away", None),
-            ("at least 50 euros a night", None),
-            ("for two, from 4 to 7 December", None),
-            ("up to 4 guests", None),
+            ("under 120 a night", (0, 120, false)),
+            ("max 1200 kroner per night", (0, 1_200, false)),
+            ("no more than 200 AUD a night", (0, 200, false)),
+            ("nothing over 250 New Zealand dollars a night", (0, 250, false)),
+            ("between 80 and 110 euros a night", (80, 110, false)),
+            ("max 95€/night", (0, 95, false)),
+            ("$150 max per night", (0, 150, false)),
+            ("up to €180, for two", (0, 180, false)),
+            ("1,500 dollars total", (0, 1_500, true)),
+            ("¥30,000 for the whole stay", (0, 30_000, true)),
+            ("25 000 pesos overall", (0, 25_000, true)),
+            ("total budget 700 euros", (0, 700, true)),
+            ("not more than 1.900 € altogether", (0, 1_900, true)),
+            ("less than 400 bucks for everything", (0, 400, true)),
+            ("two hundred pounds all in", (0, 200, true)),
+            ("ninety euros a night", (0, 90, false)),
+            ("NZ$300 in all", (0, 300, true)),
+            ("CAD 180 per night max", (0, 180, false)),
+            ("less than a hundred quid", (0, 100, false)),
+            ("two adults, a hundred steps away", (0, 0, false)),
+            ("at least 50 euros a night", (50, 0, false)),
+            ("at least 50 and at most 90 euros", (50, 90, false)),
+            ("for two, from 4 to 7 December", (0, 0, false)),
+            ("up to 4 guests", (0, 0, false)),
         ] {
             let mut words = text::split(&spelled(said), 200);
-            assert_eq!(take(&mut words).map(|(price, _)| price), price, "{said}");
+            let read = take(&mut words).unwrap_or_default();
+            let read = (read.least.unwrap_or(0), read.most.unwrap_or(0), read.is_whole);
+            assert_eq!(read, price, "{said}");
         }
     }
 

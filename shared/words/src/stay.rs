@@ -1,18 +1,80 @@
-//! From which day to which.
+//! From which day to which somebody stays.
 
-use chrono::{Datelike as _, Days, NaiveDate};
-use words::text::{Word, lower};
-use words::{Days as SaidDays, When};
+use chrono::{Days as Span, NaiveDate};
 
-use super::NIGHTS_MAX;
-
-/// From so many days ahead on no stay may begin.
-const AHEAD_MAX: i64 = 731;
+use crate::days::Days;
+use crate::text::{Word, lower};
+use crate::when::When;
 
 const FROM_WHEN: &str = "From which day to which?";
 
+/// What is said of a stay; anything may be missing, and the last day may be before the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stay {
+    /// The first day.
+    pub first: Option<NaiveDate>,
+    /// The day of departure.
+    pub last: Option<NaiveDate>,
+    /// How many nights, where they do not already make the last day.
+    pub nights: Option<u32>,
+}
+
+/// Reads the days that were `said`, and taken out of the words, as a stay of so many nights. Where a first day is known, and no more, a
+/// day alone is that of departure.
+///
+/// # Errors
+/// The question to ask.
+pub fn read(
+    words: &[Word],
+    said: &Days,
+    nights: Option<u32>,
+    (known, today): (Option<NaiveDate>, NaiveDate),
+) -> Result<Stay, String> {
+    let departs = leaves_last(words, said);
+    let days = days(words, said, nights, today);
+    // "Tonight and tomorrow night" are two.
+    let nights = nights.or((said.tonight && !departs).then(|| u32::try_from(days.len()).unwrap_or(1)));
+    let last = |first: NaiveDate, last: &When| {
+        ends(&When::span(first.into(), last.clone()), today)
+            .last()
+            .copied()
+    };
+    let is_departure = known.is_some() || said.mentions.iter().all(|(at, _)| leaves(words, *at));
+    let stay = match (days.as_slice(), nights) {
+        ([], nights) => Stay {
+            nights,
+            ..Stay::default()
+        },
+        ([one], None) if one.is_one() && is_departure && one.ask(today).is_none() => Stay {
+            last: last(known.unwrap_or(today), one),
+            ..Stay::default()
+        },
+        // A length without a beginning.
+        ([When::Run { from: 0, count }], None) => Stay {
+            nights: Some(*count),
+            ..Stay::default()
+        },
+        ([one], _) => of_one(one, nights, today)?,
+        // "For three days from Friday".
+        ([When::Run { from: 0, count }, start] | [start, When::Run { from: 0, count }], None)
+            if start.is_one() =>
+        {
+            of_one(start, Some(*count), today)?
+        }
+        // "Two nights, Friday and Saturday"
+        ([start, .., end], Some(nights)) if are_nights(&days, nights, today) && end.is_one() => {
+            of_one(start, Some(nights), today)?
+        }
+        ([start, end], None) if start.is_one() && end.is_one() => {
+            of_one(&When::span(start.clone(), end.clone()), None, today)?
+        }
+        _ => return Err(FROM_WHEN.to_owned()),
+    };
+    Ok(stay)
+}
+
 /// The days that were said, each once: "New Year's Eve, just tonight". Of a day of departure and a number of nights, the first.
-pub(super) fn days(words: &[Word], said: &SaidDays, nights: Option<u32>, today: NaiveDate) -> Vec<When> {
+fn days(words: &[Word], said: &Days, nights: Option<u32>, today: NaiveDate) -> Vec<When> {
     let mut days: Vec<When> = Vec::new();
     for when in &said.days {
         let same =
@@ -34,7 +96,7 @@ pub(super) fn days(words: &[Word], said: &SaidDays, nights: Option<u32>, today: 
     if let ([(at, last)], Some(nights)) = (said.mentions.as_slice(), nights)
         && leaves(words, *at)
         && let Some(last) = last.resolve(today).first().filter(|_| last.is_one())
-        && let Some(first) = last.checked_sub_days(Days::new(nights.into()))
+        && let Some(first) = last.checked_sub_days(Span::new(nights.into()))
     {
         return vec![first.into()];
     }
@@ -42,7 +104,7 @@ pub(super) fn days(words: &[Word], said: &SaidDays, nights: Option<u32>, today: 
 }
 
 /// Whether the last day that was said is one of departure: `tonight, leaving on Saturday`.
-pub(super) fn has_departure(words: &[Word], said: &SaidDays) -> bool {
+fn leaves_last(words: &[Word], said: &Days) -> bool {
     let last = said.mentions.last().filter(|_| said.mentions.len() > 1);
     last.is_some_and(|(at, _)| leaves(words, *at))
 }
@@ -51,46 +113,6 @@ pub(super) fn has_departure(words: &[Word], said: &SaidDays) -> bool {
 fn leaves(words: &[Word], at: usize) -> bool {
     let mut before = (at.saturating_sub(3)..at).map(|before| lower(words, before));
     before.any(|word| matches!(word, "leaving" | "departing" | "checkout"))
-}
-
-/// The first day and the day of departure.
-///
-/// # Errors
-/// The question to ask.
-pub(super) fn read(
-    days: &[When],
-    nights: Option<u32>,
-    today: NaiveDate,
-) -> Result<(NaiveDate, NaiveDate), String> {
-    let (first, last) = match (days, nights) {
-        ([], Some(_)) => return Err("From which day?".to_owned()),
-        ([], None) => return Err(FROM_WHEN.to_owned()),
-        ([one], _) => of_one(one, nights, today)?,
-        // "For three days from Friday".
-        ([When::Run { from: 0, count }, start] | [start, When::Run { from: 0, count }], None)
-            if start.is_one() =>
-        {
-            of_one(start, Some(*count), today)?
-        }
-        // "Two nights, Friday and Saturday"
-        ([start, .., end], Some(nights)) if are_nights(days, nights, today) && end.is_one() => {
-            of_one(start, Some(nights), today)?
-        }
-        ([start, end], None) if start.is_one() && end.is_one() => {
-            of_one(&When::span(start.clone(), end.clone()), None, today)?
-        }
-        _ => return Err(FROM_WHEN.to_owned()),
-    };
-    let day = first.format("%-d %B %Y");
-    match ((last - first).num_days(), (first - today).num_days()) {
-        (_, ..=-1) => Err(format!("{day} is over. {FROM_WHEN}")),
-        (_, AHEAD_MAX..) => Err(format!("{day} is too far ahead. {FROM_WHEN}")),
-        (1..=NIGHTS_MAX, _) => Ok((first, last)),
-        (..=0, _) => Err(format!("The stay begins on {day}. Until which day?")),
-        (nights, _) => Err(format!(
-            "That is {nights} nights; at most {NIGHTS_MAX} can be searched for. {FROM_WHEN}"
-        )),
-    }
 }
 
 /// Whether the days are so many nights, one after the other.
@@ -104,21 +126,16 @@ fn are_nights(days: &[When], nights: u32, today: NaiveDate) -> bool {
         && dates.windows(2).all(follows)
 }
 
-fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<(NaiveDate, NaiveDate), String> {
-    let when = &in_its_year(when);
+fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<Stay, String> {
+    // A stay lies ahead: "12 October" said on the 24th is next year's.
+    let when = &in_its_year(when).ahead();
     if let Some(question) = when.ask(today) {
         return Err(question);
     }
-    let mut dates = ends(when, today);
-    // A stay lies ahead: "12 October" said on the 24th is next year's.
-    if dates.first().is_some_and(|first| *first < today) && is_yearless(when) {
-        dates = ends(&next_year(when, today), today);
-    }
-    match when {
-        // A length without a beginning, and a month without days.
-        When::Run { from: 0, .. } => return Err("From which day?".to_owned()),
-        When::Month(_) => return Err(FROM_WHEN.to_owned()),
-        _ => {}
+    let dates = ends(when, today);
+    // A month without days.
+    if matches!(when, When::Month(_)) {
+        return Err(FROM_WHEN.to_owned());
     }
     let (Some(first), Some(last)) = (dates.first().copied(), dates.last().copied()) else {
         return Err(format!("There is no such day. {FROM_WHEN}"));
@@ -128,30 +145,15 @@ fn of_one(when: &When, nights: Option<u32>, today: NaiveDate) -> Result<(NaiveDa
         When::Weekend { .. } if first > today && first < last => first.pred_opt().unwrap_or(first),
         _ => first,
     };
-    match nights {
-        Some(nights) => Ok((first, first + Days::new(u64::from(nights.min(10_000))))),
-        None => Ok((first, last)),
-    }
-}
-
-fn is_yearless(when: &When) -> bool {
-    match when {
-        When::Date { year, .. } => year.is_none(),
-        When::Span(first, last) => is_yearless(first) && is_yearless(last),
-        _ => false,
-    }
-}
-
-fn next_year(when: &When, today: NaiveDate) -> When {
-    match when {
-        When::Date { month, day, .. } => When::Date {
-            year: Some(today.year() + 1),
-            month: *month,
-            day: *day,
-        },
-        When::Span(first, last) => When::span(next_year(first, today), (**last).clone()),
-        other => other.clone(),
-    }
+    let last = match nights {
+        Some(nights) => first.checked_add_days(Span::new(nights.into())),
+        None => Some(last).filter(|_| !when.is_one()),
+    };
+    Ok(Stay {
+        first: Some(first),
+        last,
+        nights: None,
+    })
 }
 
 /// The days of it; of a span the first and the last alone, as spans are cut where they are long.
@@ -162,7 +164,7 @@ fn ends(when: &When, today: NaiveDate) -> Vec<NaiveDate> {
     let is_name = |when: &When| matches!(when, When::Weekday { .. });
     let are_names = matches!(when, When::Span(first, last) if is_name(first) && is_name(last));
     // "Tuesday to Tuesday" is a week.
-    let week = Days::new(if are_names && first == last { 7 } else { 0 });
+    let week = Span::new(if are_names && first == last { 7 } else { 0 });
     [Some(first), last.checked_add_days(week)]
         .into_iter()
         .flatten()

@@ -1,11 +1,14 @@
 //! Guests and nights among words; what is understood is taken out of them.
 
-use words::text::{self, Kind, Word, before, open, take_out};
+use crate::lists::{is_grammar, preposition};
+use crate::text::{self, Kind, Word, before, open, take_out};
 
-pub(super) const HOW_MANY: &str = "For how many guests?";
+/// What is asked where nobody knows how many come.
+pub const HOW_MANY: &str = "For how many guests?";
 
 /// `4`, `four.`: a number and nothing else.
-pub(super) fn number_alone(said: &str) -> Option<u32> {
+#[must_use]
+pub fn number_alone(said: &str) -> Option<u32> {
     let words = text::split(said, 40);
     let mut own = words.iter().filter(|word| word.kind == Kind::Word);
     let count = own.next()?.count();
@@ -18,7 +21,7 @@ fn count(words: &[Word], at: usize) -> Option<u32> {
 }
 
 /// `three nights`, `for a night`, `the night of the 1st of March`
-pub(super) fn take_nights(words: &mut [Word]) -> Option<u32> {
+pub fn take_nights(words: &mut [Word]) -> Option<u32> {
     let found = (0..words.len()).find_map(|at| match (open(words, at), open(words, at + 1)) {
         ("night", "of") => Some((at, 1)),
         ("a", "night" | "nights") if before(words, at) == "for" => Some((at, 1)),
@@ -32,9 +35,13 @@ pub(super) fn take_nights(words: &mut [Word]) -> Option<u32> {
 
 /// How many come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Party {
-    pub(super) adults: Option<u32>,
-    pub(super) children: Option<u32>,
+pub struct Party {
+    /// Who is grown up.
+    pub adults: Option<u32>,
+    /// Who is not.
+    pub children: Option<u32>,
+    /// Babies.
+    pub infants: Option<u32>,
 }
 
 impl Party {
@@ -42,6 +49,7 @@ impl Party {
         match guest {
             Guest::Adult => &mut self.adults,
             Guest::Child => &mut self.children,
+            Guest::Infant => &mut self.infants,
         }
     }
 
@@ -72,7 +80,7 @@ impl Party {
         let named = (at + 1..at + 3).find_map(|place| Some((guest(open(words, place))?, place)));
         let next = open(words, at + 1);
         let is_named = |(guest, place): &(Guest, usize)| {
-            *place == at + 1 || next == "grown" || !is_a && *guest == Guest::Child
+            *place == at + 1 || next == "grown" || !is_a && *guest != Guest::Adult
         };
         if let Some((guest, place)) = named.filter(is_named) {
             self.add(guest, number);
@@ -95,7 +103,7 @@ impl Party {
 }
 
 /// `two adults and a child`, `for two`, `the three of us`, `a party of seven`, `adults: 2`: adults and children.
-pub(super) fn take(words: &mut [Word]) -> Party {
+pub fn take(words: &mut [Word]) -> Party {
     let mut party = company(words).unwrap_or_default();
     for at in 0..words.len() {
         if let Some(taken) = party.count(words, at) {
@@ -106,21 +114,17 @@ pub(super) fn take(words: &mut [Word]) -> Party {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Guest {
+pub(crate) enum Guest {
     Adult,
     Child,
+    Infant,
 }
 
-impl Guest {
-    fn of(is_child: bool) -> Self {
-        if is_child { Self::Child } else { Self::Adult }
-    }
-}
-
-pub(super) fn guest(lower: &str) -> Option<Guest> {
+pub(crate) fn guest(lower: &str) -> Option<Guest> {
     Some(match lower {
-        "child" | "children" | "kid" | "kids" | "baby" | "babies" | "infant" | "infants" | "toddler"
-        | "toddlers" | "teenager" | "teenagers" | "teen" | "teens" | "newborn" => Guest::Child,
+        "child" | "children" | "kid" | "kids" | "toddler" | "toddlers" | "teenager" | "teenagers"
+        | "teen" | "teens" => Guest::Child,
+        "baby" | "babies" | "infant" | "infants" | "newborn" => Guest::Infant,
         "guest" | "guests" | "people" | "person" | "persons" | "adult" | "adults" | "grown-up"
         | "grown-ups" | "ups" | "pax" | "women" | "men" | "travellers" | "travelers" | "friends" => {
             Guest::Adult
@@ -136,7 +140,8 @@ fn labelled(words: &[Word], at: usize) -> Option<(Guest, u32)> {
 }
 
 /// What is asked where a number is no certain one: `-2 nights`, `a few nights`, `1 to 2 people`.
-pub(super) fn unsure(said: &str, words: &[Word]) -> Option<&'static str> {
+#[must_use]
+pub fn unsure(said: &str, words: &[Word]) -> Option<&'static str> {
     let before = std::iter::once("").chain(said.split_whitespace());
     // "12 -14" is a span.
     let is_below = |(before, piece): (&str, &str)| {
@@ -176,47 +181,40 @@ fn is_party(words: &[Word], at: usize) -> bool {
     )
 }
 
-/// `my brother and I`, `me, my mother and my baby`. The words of who is a child are taken out.
+/// `my brother and I`, `me, my mother and my baby`: a list of the speaker and people of theirs. Its words are taken out.
 fn company(words: &mut [Word]) -> Option<Party> {
-    let (from, to) = (0..words.len()).find_map(|from| Some((from, list_end(words, from)?)))?;
-    let mut party = Party::default();
-    for at in from..to {
-        if is_me(open(words, at)) {
-            party.add(Guest::Adult, 1);
-        } else if is_mine(open(words, at)) {
-            let counted = count(words, at + 1);
-            let noun = open(words, at + 1 + usize::from(counted.is_some()));
-            party.add(Guest::of(is_child(noun)), counted.unwrap_or(1));
-        }
-    }
-    take_out(words, from..to);
+    let (party, list) = (0..words.len()).find_map(|from| listed(words, from))?;
+    take_out(words, list);
     Some(party)
 }
 
-/// Where a list of the speaker and people of theirs ends that begins here.
-fn list_end(words: &[Word], from: usize) -> Option<usize> {
-    let kind = |at: usize| words.get(at).map(|word| word.kind);
-    let joint = |at: usize| match (kind(at), kind(at + 1)) {
-        (Some(Kind::Comma), Some(Kind::And)) => Some(2),
-        (Some(Kind::Comma | Kind::And), _) => Some(1),
-        _ => None,
-    };
-    let person = |at: usize| match open(words, at) {
-        me if is_me(me) => Some(1),
-        my if is_mine(my) && count(words, at + 1).is_some() => (!open(words, at + 2).is_empty()).then_some(3),
-        my if is_mine(my) && is_one_person(open(words, at + 1)) => Some(2),
-        _ => None,
-    };
-    let (mut end, mut people, mut has_me) = (from, 0, false);
-    let mut next = from;
-    while let Some(taken) = person(next) {
-        has_me |= taken == 1;
+/// Such a list that begins here.
+fn listed(words: &[Word], from: usize) -> Option<(Party, std::ops::Range<usize>)> {
+    let is = |at: usize, kind: Kind| words.get(at).is_some_and(|word| word.kind == kind);
+    let (mut party, mut people, mut has_me) = (Party::default(), 0, false);
+    let (mut next, mut end) = (from, from);
+    loop {
+        let (first, counted) = (open(words, next), count(words, next + 1));
+        let noun = open(words, next + 1 + usize::from(counted.is_some()));
+        end = match (is_me(first), is_mine(first)) {
+            (true, _) => next + 1,
+            (_, true) if counted.is_some() && !noun.is_empty() => next + 3,
+            (_, true) if counted.is_none() && is_one_person(noun) => next + 2,
+            _ => break,
+        };
+        has_me |= is_me(first);
+        party.add(
+            if is_me(first) { Guest::Adult } else { of_kin(noun) },
+            counted.filter(|_| !is_me(first)).unwrap_or(1),
+        );
         people += 1;
-        end = next + taken;
-        let Some(joint) = joint(end) else { break };
-        next = end + joint;
+        next = match (is(end, Kind::Comma), is(end, Kind::And)) {
+            (true, _) => end + 1 + usize::from(is(end + 1, Kind::And)),
+            (_, true) => end + 1,
+            _ => break,
+        };
     }
-    (people > 1 && has_me).then_some(end)
+    (people > 1 && has_me).then_some((party, from..end))
 }
 
 fn is_me(lower: &str) -> bool {
@@ -232,8 +230,12 @@ fn is_one_person(lower: &str) -> bool {
     !lower.is_empty() && lower != "family" && (lower == "boss" || !lower.ends_with('s'))
 }
 
-fn is_child(lower: &str) -> bool {
-    matches!(lower, "son" | "sons" | "daughter" | "daughters") || guest(lower) == Some(Guest::Child)
+/// Who somebody of the speaker's is.
+fn of_kin(lower: &str) -> Guest {
+    match lower {
+        "son" | "sons" | "daughter" | "daughters" => Guest::Child,
+        lower => guest(lower).unwrap_or(Guest::Adult),
+    }
 }
 
 /// `our ten-year-old son`: whether it is a child, and the number of words.
@@ -241,13 +243,14 @@ fn aged(words: &[Word], at: usize) -> Option<(Guest, usize)> {
     let lead = usize::from(is_mine(open(words, at)) || matches!(open(words, at), "a" | "an"));
     let years = text::count(open(words, at + lead).strip_suffix("-year-old")?)?;
     let noun = open(words, at + lead + 1);
-    let named = is_child(noun) || guest(noun).is_some() || matches!(noun, "boy" | "girl");
-    Some((Guest::of(years < 18), lead + 1 + usize::from(named)))
+    let named = of_kin(noun) == Guest::Child || guest(noun).is_some() || matches!(noun, "boy" | "girl");
+    let who = if years < 18 { Guest::Child } else { Guest::Adult };
+    Some((who, lead + 1 + usize::from(named)))
 }
 
 /// Whether it is for people of whom it is not said how many they are: `for my family`, `for us`, `me and my parents`. Their words are
 /// taken out.
-pub(super) fn take_unsaid(words: &mut [Word]) -> bool {
+pub fn take_unsaid(words: &mut [Word]) -> bool {
     let led = |at: usize| matches!(open(words, at), "for" | "with");
     let is_and = |at: usize| words.get(at).is_some_and(|word| word.kind == Kind::And);
     let found = (0..words.len()).find_map(|at| match open(words, at + 1) {
@@ -262,10 +265,6 @@ pub(super) fn take_unsaid(words: &mut [Word]) -> bool {
 
 /// Whether nothing that a number could count stands there.
 fn ends(words: &[Word], at: usize) -> bool {
-    const LITTLE: [&str; 19] = [
-        "in", "at", "near", "on", "from", "with", "under", "below", "this", "next", "tonight", "tomorrow",
-        "please", "between", "until", "over", "up", "by", "around",
-    ];
     let next = open(words, at);
-    next.is_empty() || LITTLE.contains(&next)
+    next.is_empty() || preposition(next).is_some() || is_grammar(next)
 }

@@ -99,17 +99,22 @@ pub(crate) struct Sentence {
 }
 
 impl Sentence {
-    /// What somebody tells beside what they ask for.
-    const fn of_context(language: &'static str, text: &'static str) -> Self {
+    /// One that teaches no act: whether it waits for something, and whether it only tells how things are.
+    const fn beside(
+        language: &'static str,
+        text: &'static str,
+        is_conditional: bool,
+        tells: Option<bool>,
+    ) -> Self {
         Self {
             text,
             language,
             act: None,
             talk: None,
             destroys: None,
-            is_conditional: Some(false),
+            is_conditional: Some(is_conditional),
             corrects: None,
-            tells: Some(true),
+            tells,
             is_background: false,
         }
     }
@@ -127,7 +132,9 @@ pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
         let mut columns = line.splitn(3, '\t');
         let (label, language, text) = (columns.next()?, columns.next()?, columns.next()?);
         let (act, destroys, is_conditional) = match label {
-            "context" => return Some(Sentence::of_context(language, text)),
+            "context" => return Some(Sentence::beside(language, text, false, Some(true))),
+            "if" => return Some(Sentence::beside(language, text, true, None)),
+            "no-if" => return Some(Sentence::beside(language, text, false, None)),
             "cancel" => (Act::Cancel, None, None),
             "retry" => (Act::Retry, None, None),
             "status" => (Act::Status, None, None),

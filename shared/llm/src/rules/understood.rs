@@ -55,9 +55,10 @@ const FITS_ANOTHER: f32 = 3.65;
 /// From here on a text destroys something or gives it away: four of five such sentences are above, one of fifty others.
 const DESTROYS: f32 = 0.2;
 /// From here on a text waits for something that nobody knows yet: of such sentences one of a hundred is below, of others two are above.
-const CONDITIONAL: f32 = 0.0;
-/// What must speak for that in one of several pieces: of 18 texts that sound like an if as a whole alone, the 2 that are one are above.
-const CONDITIONAL_PIECE: f32 = -0.45;
+const CONDITIONAL: f32 = -0.03;
+/// What must speak for that in one of several pieces, and in a text that has one alone.
+const CONDITIONAL_PIECE: f32 = -0.3;
+const CONDITIONAL_ALONE: f32 = 0.12;
 /// From here on a text is an if whatever its pieces sound like.
 const SURELY: f32 = 0.6;
 /// The same of a text that changes what was asked before.
@@ -265,13 +266,16 @@ impl Told<'_> {
             .filter(|piece| piece.asks() >= PIECE_ASKS || waits(piece));
         // Several wishes sound like an if more than each of them does.
         let most = self.readings.iter().map(|piece| piece.conditional);
-        let most = most.reduce(f32::max).unwrap_or(self.whole.conditional);
+        let (most, least) = match most.reduce(f32::max) {
+            Some(most) => (most, CONDITIONAL_PIECE),
+            None => (self.whole.conditional, CONDITIONAL_ALONE),
+        };
         let alarms = std::iter::once(self.whole)
             .chain(pieces)
             .filter_map(must_be_asked);
-        alarms.into_iter().find(|why| {
-            *why != Why::Conditional || most >= CONDITIONAL_PIECE || self.whole.conditional >= SURELY
-        })
+        alarms
+            .into_iter()
+            .find(|why| *why != Why::Conditional || most >= least || self.whole.conditional >= SURELY)
     }
 
     /// Whether a piece asks for something that nobody here does, beside what these agents do.

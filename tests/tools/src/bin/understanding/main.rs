@@ -36,13 +36,13 @@ type Floor = (&'static str, usize, usize, usize);
 
 const SETS: [Floor; 4] = [
     ("blind", 68, 9, 0),
-    ("third", 61, 8, 1),
-    ("prompts", 62, 5, 0),
+    ("third", 62, 8, 0),
+    ("prompts", 64, 5, 0),
     ("foreign", 69, 9, 0),
 ];
 
 const CONVERSATIONS: [Floor; 3] = [
-    ("conversations", 75, 4, 0),
+    ("conversations", 76, 4, 0),
     ("conversations_second", 64, 7, 1),
     ("conversations_third", 66, 8, 1),
 ];

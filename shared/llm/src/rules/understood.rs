@@ -92,8 +92,22 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
     let whole = readings.remove(0);
     let used = last_used(prompt, before);
     let fit = whole.ranked().first().map_or(f32::NEG_INFINITY, |(_, fit)| *fit);
+    // "… and what is the weather there?": a piece that is for somebody else by itself is no change.
+    let is_another = |last: &AgentType| {
+        let mut ranked = readings
+            .iter()
+            .filter_map(|piece| piece.ranked().first().copied());
+        ranked.any(|(at, fit)| {
+            fit >= FITS_ANOTHER
+                && prompt
+                    .agents
+                    .get(at)
+                    .is_some_and(|agent| agent.agent_type() != last)
+        })
+    };
     if let Some((last, _)) = used.first()
         && fit < FITS_ANOTHER
+        && !is_another(last)
         && whole.asks() + FIT_ASKS * (fit - NEAR).max(0.0) < ASKS
     {
         // A change has few words, and an "if" in them is seldom one.

@@ -38,10 +38,10 @@ const OWNS_TELLS: f32 = -0.2;
 const OWNS_FIT: f32 = 2.0;
 /// What must speak for a piece being a request for it to be named where nobody does it, and against its telling how things are; how
 /// badly it must fit everybody, and how much better a piece of the text must fit its agent than all of it does.
-const NOBODYS: f32 = 0.25;
-const TELLS: f32 = -0.3;
+const NOBODYS: f32 = 0.1;
+const TELLS: f32 = 0.0;
 const NOBODYS_FIT: f32 = 1.3;
-const DILUTED: f32 = 0.5;
+const DILUTED: f32 = 0.8;
 /// How much better an agent fits for each rare word that its card has of a text.
 const WORDS_FIT: f32 = 0.5;
 /// Longest text, in words, that may be no more than a change of what was asked before.
@@ -125,6 +125,7 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
         pieces: &pieces,
         readings: &readings,
         whole: &whole,
+        is_by_words: false,
     };
     let answer = told.decide();
     Ok(Some(Answer {
@@ -190,6 +191,7 @@ pub(super) fn by_words(prompt: &Prompt, before: &[Turn], text: &str) -> Answer {
         pieces: &pieces,
         readings: &readings,
         whole: &whole,
+        is_by_words: true,
     };
     // A few words that are of nobody's card may go on with whom was asked last; whether, its user says.
     let is_brief = text.split_whitespace().count() <= BRIEF;
@@ -219,6 +221,8 @@ struct Told<'a> {
     /// Of each piece; none where there is only one.
     readings: &'a [Reading],
     whole: &'a Reading,
+    /// Words alone say whom it is for, and never that it is for nobody.
+    is_by_words: bool,
 }
 
 impl Told<'_> {
@@ -301,11 +305,24 @@ impl Told<'_> {
             .ranked()
             .first()
             .map_or(f32::NEG_INFINITY, |(_, fit)| *fit);
-        best < NOBODYS_FIT
-            && reading.act().0 == Act::Request
+        !self.is_by_words
+            && best < NOBODYS_FIT
+            && matches!(reading.act().0, Act::Request | Act::Talk)
             && reading.asks() >= NOBODYS
             && reading.tells < TELLS
             && self.is_diluted(distinct)
+            && !self.is_glued(at)
+    }
+
+    /// Whether a piece is a part of a word: of an address, or of a number.
+    fn is_glued(&self, at: usize) -> bool {
+        let Some(piece) = self.pieces.get(at) else {
+            return false;
+        };
+        let (before, behind) = (self.text.get(..piece.start), self.text.get(piece.end..));
+        let glue = |gap: Option<&str>| gap.is_some_and(|gap| gap.len() == 1 && gap.trim() == gap);
+        glue(behind.and_then(|said| said.get(..said.find(char::is_alphanumeric)?)))
+            || glue(before.and_then(|said| said.get(said.rfind(char::is_alphanumeric)? + 1..)))
     }
 
     /// Whether the text is less like what its one agent does than a piece of it: then the rest is about something else.
@@ -473,6 +490,7 @@ mod tests {
             pieces: &pieces,
             readings,
             whole,
+            is_by_words: false,
         };
         told.decide()
     }

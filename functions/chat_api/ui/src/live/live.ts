@@ -10,7 +10,7 @@ import { Card } from '../model.ts';
 import { keys, queries } from '../queries.ts';
 import { cards } from './cards.ts';
 
-export type News = { type: 'card'; card: Card } | { type: 'chat'; chat: string } | { type: 'outbox'; chat: string } | { type: 'wake' };
+export type News = { type: 'card'; card: Card } | { type: 'chat'; chat: string } | { type: 'outbox'; chat: string } | { type: 'wake' } | { type: 'look' };
 
 const SELDOM = 30_000;
 /** How long a consent page may take before nobody hurries any more. */
@@ -35,6 +35,8 @@ function take(news: News): void {
     void queries.invalidateQueries({ queryKey: keys.tasks });
   }
   if (news.type === 'wake' && leading) ask();
+  // A tab that was opened beside this one knows nothing yet.
+  if (news.type === 'look' && leading) void look();
   for (const listener of listeners) listener(news);
 }
 
@@ -122,6 +124,7 @@ export const live = {
     channel.onmessage = ({ data }: MessageEvent<News>) => take(data);
     document.addEventListener('visibilitychange', stand);
     stand();
+    tell({ type: 'look' });
   },
   hear(listener: (news: News) => void): () => void {
     listeners.add(listener);

@@ -109,6 +109,7 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
     for (method, path) in [
         (reqwest::Method::DELETE, format!("/agents/{id}")),
         (reqwest::Method::POST, format!("/agents/{id}/check")),
+        (reqwest::Method::POST, format!("/agents/{id}/unreached")),
     ] {
         let writing = local
             .system

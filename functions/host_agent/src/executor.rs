@@ -98,6 +98,7 @@ impl Executor for HostExecutor {
         let outcome = on_heap(|| self.look(run)).await;
         // Before the outcome is written: whoever asks later what is private finds it.
         note_private(self.0.deps(), run.task()).await?;
+        self.0.agents().report_unreached(run.task()).await;
         outcome
     }
 

@@ -27,7 +27,7 @@ pub(crate) async fn check(
     Path(id): Path<String>,
 ) -> Result<Json<AgentView>, RouteError> {
     let (agent, _) = changeable(&state, writer, &id).await?;
-    let checked = look_again(&state, agent.clone()).await?;
+    let checked = look_again(&state, agent.clone(), false).await?;
     let cards = state.store.registry();
     let mut warnings = Vec::new();
     if checked.health.ok {
@@ -45,9 +45,19 @@ pub(crate) async fn check(
     Ok(Json(AgentView::warned(checked, warnings)))
 }
 
-/// The agent as its card says now.
-pub(crate) async fn look_again(state: &State, agent: RegisteredAgent) -> Result<RegisteredAgent, RouteError> {
-    let looked = looked(state, &agent).await?;
+/// The agent as its card says now. Where its endpoint did not answer, or somebody says so, that has to answer too.
+pub(crate) async fn look_again(
+    state: &State,
+    agent: RegisteredAgent,
+    is_doubted: bool,
+) -> Result<RegisteredAgent, RouteError> {
+    let mut looked = looked(state, &agent).await?;
+    if let Ok((card, ..)) = &looked
+        && (is_doubted || rehearsal::is_silence(agent.health.reason.as_deref()))
+        && let Some(reason) = rehearsal::silence(state, card).await
+    {
+        looked = Err(reason);
+    }
     let now = state.clock.now();
     Ok(match looked {
         Ok((card, skills, signature)) => RegisteredAgent {

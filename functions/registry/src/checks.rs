@@ -96,7 +96,7 @@ impl Tally {
 /// Looks at one agent, and writes down how it is; as cheaply as it can be where nothing has changed.
 async fn check(state: &State, agent: RegisteredAgent) -> Result<bool, RouteError> {
     let cards = state.store.registry();
-    let checked = look_again(state, agent.clone()).await?;
+    let checked = look_again(state, agent.clone(), false).await?;
     let (health, part, id) = (checked.health.clone(), checked.visibility(), checked.id);
     let told = |agent: &RegisteredAgent| (agent.health.ok, agent.health.reason.clone());
     if told(&checked) != told(&agent) {

@@ -36,6 +36,7 @@ mod register_agent;
 mod rehearsal;
 mod remove_agent;
 mod remove_type;
+mod report_agent;
 mod rules;
 mod signature;
 mod view;
@@ -140,6 +141,11 @@ fn served() -> Routes<Arc<State>> {
             "/agents/{id}/enable",
             "switches an agent on again",
             |writer, state, id| enable_agent::switch(writer, state, id, false),
+        )
+        .post(
+            "/agents/{id}/unreached",
+            "tells that a host could not reach an agent, which is a reason to look",
+            report_agent::unreached,
         )
         .get("/types", "lists the types of agents", list_types::list)
         .put(

@@ -18,6 +18,8 @@ const LONGEST: Duration = Duration::from_secs(5);
 const SLOW: Duration = Duration::from_secs(2);
 /// Most interfaces that cannot be called are told of.
 const MOST_UNUSABLE: usize = 10;
+/// How the reason begins where nobody answers at an agent's endpoint.
+const SILENT: &str = "its card is there, and its endpoint is not";
 /// What it means that an agent does not push.
 const NO_PUSH: &str = "its card says that it does not push: hosts ask for a result that is not there at once after some seconds, \
     then ever more seldom";
@@ -28,16 +30,10 @@ pub(crate) async fn warnings(state: &State, card: &Value) -> Vec<String> {
         return Vec::new();
     };
     card.unusable.truncate(MOST_UNUSABLE);
-    // The bridge to a broker follows an agent's news itself, and knows which agents are there.
-    let first = card.endpoints.first();
-    let called = first.filter(|to| to.transport != Transport::Mqtt);
-    let id = RemoteTaskId::parse(&state.entropy.uuid().to_string()).ok();
-    let Some((to, id)) = called.zip(id) else {
+    let begun = Instant::now();
+    let Some((to, fault)) = looked_for(state, &card).await else {
         return card.unusable;
     };
-    let begun = Instant::now();
-    let looked = timeout(LONGEST, state.outbound.task(to, &id, None)).await;
-    let fault = looked.map_or(Some(CallError::Timeout), Result::err);
     let (took, spoken) = (begun.elapsed(), state.outbound.spoken_by(to));
     let generation = (spoken != to.generation).then(|| {
         let (claimed, spoken) = (a2a::version(to.generation), a2a::version(spoken));
@@ -51,6 +47,36 @@ pub(crate) async fn warnings(state: &State, card: &Value) -> Vec<String> {
     let call = fault.and_then(|fault| of_call((&card, to), &fault));
     let told = [call, generation, slow, no_push].into_iter().flatten();
     card.unusable.iter().cloned().chain(told).collect()
+}
+
+/// Why nobody answers at an agent's endpoint as an agent does; none where somebody does, or where that is not known.
+pub(crate) async fn silence(state: &State, card: &Value) -> Option<String> {
+    let card = a2a::card::parse(card).ok()?;
+    let (_, fault) = looked_for(state, &card).await?;
+    let fault = fault.filter(|fault| {
+        matches!(
+            fault,
+            CallError::Timeout | CallError::Unreachable { .. } | CallError::Status(500..)
+        )
+    })?;
+    Some(format!("{SILENT}: {}", why(&fault)))
+}
+
+/// Whether an agent was not well for that reason.
+pub(crate) fn is_silence(reason: Option<&str>) -> bool {
+    reason.is_some_and(|reason| reason.starts_with(SILENT))
+}
+
+/// A look at a task that nobody has, at the first of a card's endpoints: what came of it.
+async fn looked_for<'c>(state: &State, card: &'c ForeignCard) -> Option<(&'c Endpoint, Option<CallError>)> {
+    // The bridge to a broker follows an agent's news itself, and knows which agents are there.
+    let to = card
+        .endpoints
+        .first()
+        .filter(|to| to.transport != Transport::Mqtt)?;
+    let id = RemoteTaskId::parse(&state.entropy.uuid().to_string()).ok()?;
+    let looked = timeout(LONGEST, state.outbound.task(to, &id, None)).await;
+    Some((to, looked.map_or(Some(CallError::Timeout), Result::err)))
 }
 
 /// What the call's fault means for users' tasks; an agent that says that it has no such task does well.

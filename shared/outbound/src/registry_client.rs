@@ -88,6 +88,26 @@ impl Registry {
         Self { outbound, url }
     }
 
+    /// Tells that an agent could not be reached, which is a reason to look at it.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn unreached(&self, id: AgentId, token: &SecretString) -> Result<(), CallError> {
+        let url = self.below(&["agents", &id.to_string(), "unreached"])?;
+        let ask = Ask::post(&url, &Value::Null).bearer(Some(token))?;
+        self.outbound.exchange(ask).await?.success().map(drop)
+    }
+
+    /// An address of the registry.
+    fn below(&self, path: &[&str]) -> Result<Url, CallError> {
+        let mut url = self.url.clone();
+        match url.path_segments_mut() {
+            Ok(mut segments) => segments.pop_if_empty().extend(path),
+            Err(()) => return Err(CallError::NotAllowed("it is not an HTTP address".to_owned())),
+        };
+        Ok(url)
+    }
+
     /// Agents that have all the tags within one skill; `None` where they are still those of the answer that had the
     /// entity tag `known` (RFC 9110 §13.1.2).
     ///
@@ -99,13 +119,7 @@ impl Registry {
         known: Option<&EntityTag>,
         token: &SecretString,
     ) -> Result<Option<Found>, CallError> {
-        let mut url = self.url.clone();
-        match url.path_segments_mut() {
-            Ok(mut segments) => {
-                segments.pop_if_empty().push("agents");
-            }
-            Err(()) => return Err(CallError::NotAllowed("it is not an HTTP address".to_owned())),
-        }
+        let mut url = self.below(&["agents"])?;
         if !tags.is_empty() {
             url.query_pairs_mut()
                 .extend_pairs(tags.iter().map(|tag| ("tag", tag.to_string())));

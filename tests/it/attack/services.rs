@@ -83,6 +83,7 @@ fn registry() -> impl Iterator<Item = Row> {
         row("POST", "/agents", small, 200),
         row("GET", "/agents/{id}", Is(404), 200),
         row("POST", "/agents/{id}/check", Is(404), 200),
+        row("POST", "/agents/{id}/unreached", Is(404), 202),
         row("POST", "/agents/{id}/disable", Is(404), 200),
         row("POST", "/agents/{id}/enable", Is(404), 200),
         row("DELETE", "/agents/{id}", Is(404), 204),

@@ -8,11 +8,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use a2a::OpenAgents;
 use a2a::card::{ForeignCard, ForeignOAuth, ForeignSkill};
-use domain::{AgentId, AgentType, ContextId, Endpoint, SecretString, Tag, Tenant, Transport, TypeScope};
+use domain::{
+    AgentId, AgentType, ContextId, Endpoint, SecretString, Tag, Tenant, Timestamp, Transport, TypeScope,
+};
 use llm::{AgentBrief, Agents, CardText, SkillText};
 use outbound::registry_client::{EntityTag, Found, FoundAgent, Registry};
 use outbound::{CallError, Outbound};
@@ -35,6 +37,8 @@ pub enum Directory {
         bridge: Option<Box<MqttBridge>>,
         /// What it said last, which is asked for again only where it has changed.
         last: Box<LastAnswer>,
+        /// What it was told of agents that cannot be reached.
+        reported: Box<ReportedAgents>,
     },
     /// Nowhere: one agent gets everything.
     Fixed {
@@ -43,6 +47,33 @@ pub enum Directory {
         /// Where its card lies.
         card: Url,
     },
+}
+
+/// An agent that cannot be reached is told of so seldom.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
+/// Most agents of which it is remembered when they were told of.
+const TOLD_MAX: usize = 512;
+/// How long the registry is waited for with that: it looks at the agent itself, and nobody hangs on its answer.
+const TOLD_WITHIN: Duration = Duration::from_secs(3);
+
+/// When agents were last told of as out of reach, by this process.
+#[derive(Default)]
+pub struct ReportedAgents(Mutex<BTreeMap<AgentId, Timestamp>>);
+
+impl ReportedAgents {
+    /// Whether an agent is to be told of now; then it counts as told of.
+    fn is_due(&self, id: AgentId, now: Timestamp) -> bool {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.get(&id).is_some_and(|last| now < last.after(TOLD_EVERY)) {
+            return false;
+        }
+        told.retain(|_, last| now < last.after(TOLD_EVERY));
+        if told.len() >= TOLD_MAX {
+            return false;
+        }
+        told.insert(id, now);
+        true
+    }
 }
 
 /// What a registry said last.
@@ -158,6 +189,7 @@ impl Directory {
             url,
             bridge: bridge.map(Box::new),
             last: Box::default(),
+            reported: Box::default(),
         }
     }
 
@@ -178,6 +210,7 @@ impl Directory {
                 url,
                 bridge,
                 last,
+                ..
             } => {
                 let token = token(url)?;
                 last.shared(|| ask(client, (last, bridge.as_deref()), token))
@@ -189,6 +222,30 @@ impl Directory {
                 .map(|document| Arc::new(KnownAgents::fixed(card, document)))
                 .map_err(Arc::new),
         })
+    }
+
+    /// Tells the registry that an agent cannot be reached, at most once a minute: it looks at the agent itself.
+    pub(crate) async fn report<E>(
+        &self,
+        id: AgentId,
+        token: impl FnOnce(&Url) -> Result<SecretString, E>,
+        now: Timestamp,
+    ) -> Result<(), E> {
+        let Self::Registry {
+            client,
+            url,
+            reported,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        if reported.is_due(id, now) {
+            let token = token(url)?;
+            let told = tokio::time::timeout(TOLD_WITHIN, client.unreached(id, &token)).await;
+            tracing::info!(agent.id = %id, heard = matches!(told, Ok(Ok(()))), "the registry is told of an agent out of reach");
+        }
+        Ok(())
     }
 }
 

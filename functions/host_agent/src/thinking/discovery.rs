@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agent::ExecuteError;
+use domain::{JobState, Task};
 
 use crate::deps::Deps;
 use crate::thinking::directory::{Directory, KnownAgents};
@@ -13,6 +14,21 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
+    /// Tells the registry of the agents of a task that cannot be reached, so that other tasks go to others.
+    pub(crate) async fn report_unreached(&self, task: &Task) {
+        let now = self.deps.clock.now();
+        let is_out_of_reach = |job: &&domain::Job| {
+            let tried = matches!(job.state, JobState::Prepared) && job.attempts > 0;
+            tried && job.failing_since.is_some()
+        };
+        for job in task.jobs.iter().filter(is_out_of_reach) {
+            let token = |url: &url::Url| self.deps.tokens.registry(url.as_str(), now);
+            if let Err(error) = self.directory.report(job.agent_id, token, now).await {
+                tracing::error!(error = %error, "no token for the registry");
+            }
+        }
+    }
+
     /// Finds the agents, with the host's own token.
     pub(crate) async fn discover(&self) -> Result<Arc<KnownAgents>, ExecuteError> {
         let now = self.deps.clock.now();

@@ -422,3 +422,38 @@ async fn the_agent_hears_the_users_language_and_clock() {
     let calls = weather.calls("SendMessage");
     assert_eq!(calls[0]["params"]["message"]["metadata"], said);
 }
+
+#[tokio::test]
+async fn a_registry_is_told_once_a_minute_of_an_agent_that_cannot_be_reached() {
+    let (world, weather) = world().await;
+    wiremock::Mock::given(wiremock::matchers::path_regex("^/registry/agents/.*/unreached$"))
+        .respond_with(wiremock::ResponseTemplate::new(202))
+        .mount(&world.server)
+        .await;
+    let told = async || {
+        let all = world.server.received_requests().await.unwrap();
+        let told = all
+            .iter()
+            .filter(|asked| asked.url.path().ends_with("/unreached"));
+        told.filter(|asked| asked.headers.contains_key("authorization"))
+            .count()
+    };
+    weather.then("SendMessage", Reply::Status(503));
+    world.ask("Rain in Oslo?").await;
+    assert_eq!(told().await, 1);
+    weather.then("SendMessage", Reply::Status(503));
+    world.ask("Rain in Bergen?").await;
+    assert_eq!(told().await, 1, "it was told a moment ago");
+    world.clock.advance(std::time::Duration::from_secs(61));
+    weather.then("SendMessage", Reply::Status(503));
+    world.ask("Rain in Turin?").await;
+    assert_eq!(told().await, 2);
+    // An agent that answers is none of its business.
+    world.clock.advance(std::time::Duration::from_secs(61));
+    weather.then(
+        "SendMessage",
+        Reply::Result(json!({"task": remote("r-1", "WORKING", None, &[])})),
+    );
+    world.ask("Rain in Lisbon?").await;
+    assert_eq!(told().await, 2);
+}

@@ -208,3 +208,65 @@ async fn each_agent_is_looked_at_once_in_as_many_minutes_as_there_are_shards_and
         assert!(health(&registry, id).await["checkedAt"].as_str() > Some("2026-01-01T00:00:00.000Z"));
     }
 }
+
+#[tokio::test]
+async fn an_agent_whose_card_is_there_and_whose_endpoint_is_not_is_unwell_once_a_host_says_so() {
+    let registry = Registry::start().await;
+    registry.declare("weather", "global").await;
+    let mut told = card("Weather", &["type:weather"]);
+    told["url"] = json!(format!("{}/a2a", registry.cards.uri()));
+    let id = registry.admit("/w.json", &told, None).await;
+    let (endpoint, unreached) = ("/a2a", format!("/agents/{id}/unreached"));
+    let looks = async || {
+        let all = registry.cards.received_requests().await.unwrap();
+        all.iter().filter(|asked| asked.url.path() == endpoint).count()
+    };
+    let answers = async |status: u16, body: Value| {
+        registry.cards.reset().await;
+        registry.serve("/w.json", &told).await;
+        let answer = wiremock::ResponseTemplate::new(status).set_body_json(body);
+        let endpoint = wiremock::Mock::given(wiremock::matchers::path(endpoint));
+        endpoint.respond_with(answer).mount(&registry.cards).await;
+    };
+    answers(503, json!({})).await;
+    let say = async || {
+        let host = registry.token(By::Globex, &["registry:read"]);
+        let said = registry.call("POST", &unreached, &host, json!(null)).await;
+        assert_eq!(said.status, StatusCode::ACCEPTED);
+    };
+    // It was looked at just now, and so nothing is done about it.
+    say().await;
+    assert_eq!(
+        (looks().await, health(&registry, &id).await["ok"] == true),
+        (0, true)
+    );
+    registry.clock.advance(Duration::from_secs(61));
+    say().await;
+    say().await;
+    let unwell = health(&registry, &id).await;
+    let looked = looks().await;
+    assert!(looked > 0, "its endpoint is asked");
+    assert!(
+        unwell["ok"] == false && unwell["reason"].as_str().unwrap().contains("endpoint"),
+        "{unwell}"
+    );
+    // Its card alone makes it no better.
+    registry.clock.advance(Duration::from_secs(300));
+    assert_eq!(registry.checks.run().await.unwrap()["unwell"], 1);
+    answers(
+        200,
+        json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32001, "message": "Task not found"}}),
+    )
+    .await;
+    registry.clock.advance(Duration::from_secs(300));
+    assert_eq!(registry.checks.run().await.unwrap()["well"], 1);
+    assert_eq!(health(&registry, &id).await["ok"], true);
+    // A well agent that somebody complains of stays well where it answers.
+    registry.clock.advance(Duration::from_secs(61));
+    say().await;
+    assert_eq!(health(&registry, &id).await["ok"], true);
+    // Nobody else's agents can be told of, and nothing without a token that may look.
+    let other = registry.token(By::Globex, &["tasks"]);
+    let refused = registry.call("POST", &unreached, &other, json!(null)).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+}

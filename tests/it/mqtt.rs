@@ -1,5 +1,5 @@
-//! Our agents on a real MQTT broker: Mosquitto, with requesters of ours and of others. `docs/mqtt.md` names what each
-//! clause of the profile is shown by.
+//! Our agents on a real MQTT broker: Mosquitto, with requesters of ours and of others. `docs/architecture/mqtt.md` names
+//! what each clause of the profile is shown by.
 
 mod calls;
 mod chaos;

@@ -125,18 +125,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "A2A clients get and cancel tasks",
     ),
     (
-        "WeatherAgentFunction",
-        "OwnTasksOfEveryTenant",
-        "dynamodb:GetItem",
-        "A2A clients get and cancel tasks",
-    ),
-    (
-        "ReportAgentFunction",
-        "OwnTasksOfEveryTenant",
-        "dynamodb:GetItem",
-        "A2A clients get and cancel tasks",
-    ),
-    (
         "HorizonAgentFunction",
         "OwnTasks",
         "dynamodb:BatchGetItem",

@@ -229,8 +229,20 @@ async fn whoever_was_killed_before_the_push_still_sends_it() {
         phone.answers(201);
         up = Up::start_more(data.path(), port, &["--push-service", "127.0.0.1"]);
         user.until(&task, &["completed"]).await;
-        let wanted = heard + if matches!(kill, Kill::WhileItIsSent) { 2 } else { 1 };
-        let (headers, told) = phone.nth(wanted).await;
+        // What was told before may be told once more, and later than one thinks.
+        let mut times = if matches!(kill, Kill::WhileItIsSent) { 2 } else { 1 };
+        let (mut wanted, mut topics) = (heard, Vec::new());
+        let told = loop {
+            wanted += 1;
+            let (headers, told) = phone.nth(wanted).await;
+            if told["message"]["task"] == json!(task) {
+                topics.push(headers["topic"].clone());
+                times -= 1;
+            }
+            if times == 0 {
+                break told;
+            }
+        };
         assert_eq!(
             told["message"],
             json!({ "task": task, "waits": false }),
@@ -238,12 +250,8 @@ async fn whoever_was_killed_before_the_push_still_sends_it() {
         );
         let all = phone.times();
         assert!(all <= wanted + 1, "{kill:?}: told {} times", all - heard);
-        for (again, _) in phone.0.heard.lock().expect("no panic").iter().skip(heard) {
-            assert_eq!(
-                again["topic"], headers["topic"],
-                "{kill:?}: one word for its browser"
-            );
-        }
+        topics.dedup();
+        assert_eq!(topics.len(), 1, "{kill:?}: one word for its browser");
         heard = all;
     }
 }

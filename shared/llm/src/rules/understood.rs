@@ -24,7 +24,7 @@ const BESIDE: f32 = 1.2;
 /// Most agents that are offered.
 const OFFERED_MAX: usize = 3;
 /// How well a piece must fit its agent, and how much better than the agents of other pieces.
-const PIECE_FITS: f32 = 0.5;
+const PIECE_FITS: f32 = 1.6;
 const PIECE_CLEARLY: f32 = 0.8;
 /// Where the whole text is clearly for one agent, a piece for another must fit that one by so much of the difference more.
 const BESIDE_THE_WHOLE: f32 = 0.5;

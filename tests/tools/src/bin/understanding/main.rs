@@ -34,7 +34,8 @@ use conversations::{Conversations, Host, Meaning, Verdict};
 /// is not for, in hundredths, and how often something may be done unasked: as often as is known.
 type Floor = (&'static str, usize, usize, usize);
 
-const SETS: [Floor; 4] = [
+const SETS: [Floor; 5] = [
+    ("fourth", 62, 13, 0),
     ("blind", 68, 9, 0),
     ("third", 62, 8, 0),
     ("prompts", 64, 5, 0),
@@ -231,6 +232,7 @@ fn set(name: &str) -> (Agents, BTreeSet<AgentType>, Vec<Row>) {
         "prompts" => routing(name, &["own_cards"]),
         "foreign" => routing(name, &["own_cards", "foreign_cards"]),
         "third" => blind("prompts_third"),
+        "fourth" => blind("prompts_fourth"),
         _ => blind("prompts"),
     }
 }

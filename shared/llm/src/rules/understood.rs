@@ -25,6 +25,8 @@ const BESIDE: f32 = 1.2;
 const OFFERED_MAX: usize = 3;
 /// How well a piece must fit its agent, and how much better than the agents of other pieces.
 const PIECE_FITS: f32 = 1.6;
+/// The same by words alone.
+const PIECE_HAS_WORDS: f32 = 0.5;
 const PIECE_CLEARLY: f32 = 0.8;
 /// Where the whole text is clearly for one agent, a piece for another must fit that one by so much of the difference more.
 const BESIDE_THE_WHOLE: f32 = 0.5;
@@ -346,9 +348,14 @@ impl Told<'_> {
         };
         let best = |reading: &Reading| {
             let (agent, fit) = reading.ranked().first().copied()?;
+            let fits = if self.is_by_words {
+                PIECE_HAS_WORDS
+            } else {
+                PIECE_FITS
+            };
             let least = match Some(agent) == first {
-                true => PIECE_FITS,
-                false => PIECE_FITS + BESIDE_THE_WHOLE * clear,
+                true => fits,
+                false => fits + BESIDE_THE_WHOLE * clear,
             };
             // What is told beside a request is for nobody by itself.
             (asks(reading) >= PIECE_ASKS && fit >= least && (reading.tells < OWNS_TELLS || fit >= OWNS_FIT))

@@ -31,9 +31,9 @@ pub enum Fate {
     Done,
     /// Its user is asked before anything is done about it.
     Asked,
-    /// Nobody here does it, and its user was told.
+    /// It is not done, and its user was told why: nobody here does it, or there is nothing that it could be about.
     Refused,
-    /// It asks for nothing.
+    /// It asks for nothing of anybody, or was answered in words.
     Talk,
     /// What a newer release knows.
     #[serde(other)]

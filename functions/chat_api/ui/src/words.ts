@@ -87,7 +87,7 @@ export const words = {
   no: 'No',
   parts: 'What became of each part',
   fate: (fate: string): string =>
-    ({ answered: 'Answered what was asked', done: 'Done', asked: 'You are asked first', refused: 'Nobody here does that' })[fate] ?? fate,
+    ({ answered: 'Answered what was asked', done: 'Done', asked: 'You are asked first', refused: 'Not done' })[fate] ?? fate,
   answers: 'Your answer to',
   answersNot: 'Write something else',
   yourAnswer: 'Write your answer',

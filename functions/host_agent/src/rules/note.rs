@@ -75,7 +75,9 @@ impl Note {
                 vec![Clause::new(asked, Fate::Sent { to })]
             }
             ([], Step::Choose { .. }) => vec![Clause::new(asked, Fate::Asked)],
-            ([], Step::Say(_)) => vec![Clause::new(asked, Fate::Refused)],
+            // The rules say something where nobody does it, a model where it has an answer.
+            ([], Step::Say(_)) if answer.is_by_rule() => vec![Clause::new(asked, Fate::Refused)],
+            ([], Step::Say(_)) => vec![Clause::new(asked, Fate::Talk)],
             (clauses, _) => clauses.to_vec(),
         };
         let all: Vec<Clause> = self.deed.iter().cloned().chain(rest).collect();

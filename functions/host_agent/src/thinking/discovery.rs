@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agent::ExecuteError;
 use domain::{JobState, Task};
+use futures_util::future::join_all;
 
 use crate::deps::Deps;
 use crate::thinking::directory::{Directory, KnownAgents};
@@ -21,9 +22,12 @@ impl Discovery {
             let tried = matches!(job.state, JobState::Prepared) && job.attempts > 0;
             tried && job.failing_since.is_some()
         };
-        for job in task.jobs.iter().filter(is_out_of_reach) {
-            let token = |url: &url::Url| self.deps.tokens.registry(url.as_str(), now);
-            if let Err(error) = self.directory.report(job.agent_id, token, now).await {
+        let token = |url: &url::Url| self.deps.tokens.registry(url.as_str(), now);
+        let reports = task.jobs.iter().filter(is_out_of_reach);
+        let reports = reports.map(|job| self.directory.report(job.agent_id, token, now));
+        // All at once: a registry that is silent holds the task up for one of them.
+        for report in join_all(reports).await {
+            if let Err(error) = report {
                 tracing::error!(error = %error, "no token for the registry");
             }
         }

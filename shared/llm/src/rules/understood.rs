@@ -23,10 +23,10 @@ const CLEARLY: f32 = 0.4;
 const BESIDE: f32 = 1.2;
 /// Most agents that are offered.
 const OFFERED_MAX: usize = 3;
-/// How well a piece must fit its agent, and how much better than the agents of other pieces.
+/// How well a piece must fit its agent; the same by words alone.
 const PIECE_FITS: f32 = 1.6;
-/// The same by words alone.
 const PIECE_HAS_WORDS: f32 = 0.5;
+/// How much better a piece must fit its agent than the agents of other pieces.
 const PIECE_CLEARLY: f32 = 0.8;
 /// Where the whole text is clearly for one agent, a piece for another must fit that one by so much of the difference more.
 const BESIDE_THE_WHOLE: f32 = 0.5;
@@ -56,14 +56,14 @@ const FIT_ASKS: f32 = 0.1;
 const FITS_ANOTHER: f32 = 3.65;
 /// From here on a text destroys something or gives it away: four of five such sentences are above, one of fifty others.
 const DESTROYS: f32 = 0.2;
-/// From here on a text waits for something that nobody knows yet: of such sentences one of a hundred is below, of others two are above.
+/// From here on a text may wait for something that nobody knows yet.
 const CONDITIONAL: f32 = -0.03;
 /// What must speak for that in one of several pieces, and in a text that has one alone.
 const CONDITIONAL_PIECE: f32 = -0.3;
 const CONDITIONAL_ALONE: f32 = 0.12;
 /// From here on a text is an if whatever its pieces sound like.
 const SURELY: f32 = 0.6;
-/// The same of a text that changes what was asked before.
+/// From here on a change of what was asked before waits for something.
 const CONDITIONAL_CHANGE: f32 = 0.3;
 
 /// What a prompt wants; none where words are to say it: where results are to be told, or what was said changes an earlier request.
@@ -242,7 +242,7 @@ impl Told<'_> {
                 asks: self
                     .readings
                     .get(at)
-                    .is_some_and(|piece| piece.asks() >= PIECE_ASKS),
+                    .is_some_and(|piece| asks(piece) >= PIECE_ASKS),
                 is_nobodys: owners.get(at) == Some(&None) && self.is_nobodys(at, &distinct),
             })
             .collect();
@@ -283,7 +283,7 @@ impl Told<'_> {
         let pieces = self
             .readings
             .iter()
-            .filter(|piece| piece.asks() >= PIECE_ASKS || waits(piece));
+            .filter(|piece| asks(piece) >= PIECE_ASKS || waits(piece));
         // Several wishes sound like an if more than each of them does.
         let most = self.readings.iter().map(|piece| piece.conditional);
         let (most, least) = match most.reduce(f32::max) {
@@ -591,6 +591,15 @@ mod tests {
         );
         assert_eq!(sent(&answer).len(), 1);
         assert!(answer.beside.contains("“sing me a song”"), "{}", answer.beside);
+    }
+
+    #[test]
+    fn few_words_that_destroy_are_asked_about_where_their_agent_says_that_they_ask() {
+        let mut gone = scrap([0.0, 0.0, 14.0]);
+        gone.destroys = 0.6;
+        let pieces = [gone, request([4.0, 0.0, 0.0])];
+        let answer = decided("1003 away, rain in Oslo", &request([3.0, 0.0, 3.0]), &pieces);
+        assert_eq!(asked(&answer).map(|(_, why)| why), Some(Why::Destroys));
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod heard;
 mod ids;
 mod job;
 mod job_log;
+pub mod links;
 mod message;
 mod plan;
 mod rest;

@@ -52,7 +52,7 @@ impl Frames {
     pub(crate) fn text(&mut self, id: &str, text: &str) {
         self.text_begins(id);
         self.text_goes_on(id, text);
-        self.text_ends(id);
+        self.text_ends(id, text);
     }
 
     /// A text begins that comes in pieces.
@@ -65,9 +65,11 @@ impl Frames {
         self.chunk(&json!({"type": "text-delta", "id": id, "delta": more}));
     }
 
-    /// It is whole, or nothing more comes of it.
-    pub(crate) fn text_ends(&mut self, id: &str) {
-        self.chunk(&json!({"type": "text-end", "id": id}));
+    /// It is whole, with the addresses that a page may link; or nothing more comes of it, and it is empty.
+    pub(crate) fn text_ends(&mut self, id: &str, whole: &str) {
+        let mut chunk = json!({"type": "text-end", "id": id});
+        links_of(&mut chunk, whole);
+        self.chunk(&chunk);
     }
 
     /// Something broke while the answer was under way.
@@ -91,6 +93,17 @@ impl Frames {
         self.0.push_str("data: ");
         self.0.push_str(&chunk.to_string());
         self.0.push_str("\n\n");
+    }
+}
+
+/// Adds to a part of a message, or to the chunk that ends it, which addresses of its text a page may link.
+pub(crate) fn links_of(part: &mut Value, text: &str) {
+    let links = domain::links::listed([text]);
+    if let Some(fields) = part.as_object_mut().filter(|_| !links.is_empty()) {
+        fields.insert(
+            "providerMetadata".to_owned(),
+            json!({"switchyard": {"links": links}}),
+        );
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use store::{Conversation, PageRequest, StoreError, StoredMessage};
 
 use crate::chat::feedback::add_to;
+use crate::chat::frames::links_of;
 use crate::chat::kept::{answered, keep, tidy};
 use crate::chat::list::{page_request, parameter};
 use crate::chat::resume::user_message_id;
@@ -77,9 +78,9 @@ pub(crate) async fn messages(
         let answer_id = turn.answer_id();
         let gone = at.after(room.settings.task_retention) <= room.clock.now();
         match (turn.task, kept.get(&answer_id)) {
-            (_, Some(answer)) => shown.push(answer.clone()),
+            (_, Some(answer)) => shown.push(linked(answer.clone())),
             (Some(task), None) => {
-                shown.push(answered(&answer_id, &turn.message_id, task));
+                shown.push(linked(answered(&answer_id, &turn.message_id, task)));
                 new.push((answer_id, turn.message_id, task));
             }
             (None, None) if gone => {
@@ -103,6 +104,17 @@ pub(crate) async fn messages(
         true => json!({"messages": shown, "next": next}),
         false => Value::Array(shown),
     }))
+}
+
+/// An answer with the addresses that a page may link: found as it is shown, whichever release kept it.
+fn linked(mut answer: Value) -> Value {
+    let parts = answer.get_mut("parts").and_then(Value::as_array_mut);
+    for part in parts.into_iter().flatten() {
+        if let Some(text) = part.get("text").and_then(Value::as_str).map(str::to_owned) {
+            links_of(part, &text);
+        }
+    }
+    answer
 }
 
 /// Leaves the page that is asked for, and says where the one before it in the chat ends: at its first message, which stays where it

@@ -31,7 +31,7 @@ impl ShownDraft {
                 }
                 return;
             }
-            Some(part) => frames.text_ends(&part.id),
+            Some(part) => frames.text_ends(&part.id, ""),
             None => {}
         }
         let id = format!("draft-{}-{answer}", draft.attempt);
@@ -54,7 +54,7 @@ impl ShownDraft {
         if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
             frames.text_goes_on(&part.id, rest);
         }
-        frames.text_ends(&part.id);
+        frames.text_ends(&part.id, rest.map_or("", |_| answer));
         rest.is_some()
     }
 }

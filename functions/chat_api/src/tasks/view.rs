@@ -56,6 +56,7 @@ pub(crate) fn task(base: &Url, task: &Task, events: Option<&[Event]>) -> Value {
         "jobs": task.jobs.iter().map(|job| job_of(task, job, &files)).collect::<Vec<_>>(),
         "plan": plan_of(task),
         "clauses": clauses(task),
+        "links": links(task),
         "prompt": prompt(task),
         "createdAt": task.created_at,
         "updatedAt": task.updated_at,
@@ -106,6 +107,10 @@ pub(crate) fn card(task: &Task) -> Value {
         ("consent", consent(task)),
         ("choices", choices(task)),
         ("form", form(task)),
+        (
+            "links",
+            status_text(task).and_then(|text| listed_links([text.as_str()])),
+        ),
         // Whoever shows the chat may want to see the words as they come.
         ("writing", turn::may_draft(task).then_some(Value::Bool(true))),
         (
@@ -120,6 +125,28 @@ pub(crate) fn card(task: &Task) -> Value {
         }
     }
     card
+}
+
+/// The addresses of all its texts that a page may link.
+fn links(task: &Task) -> Option<Value> {
+    let of_jobs = task.jobs.iter().flat_map(|job| &job.artifacts);
+    let parts = task
+        .artifacts
+        .iter()
+        .chain(of_jobs)
+        .flat_map(|artifact| &artifact.parts);
+    let texts = parts.filter_map(|part| match &part.content {
+        PartContent::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let status = status_text(task);
+    let of_jobs = task.jobs.iter().filter_map(|job| job.remote()?.text.as_deref());
+    listed_links(texts.chain(status.as_deref()).chain(of_jobs))
+}
+
+fn listed_links<'t>(texts: impl IntoIterator<Item = &'t str>) -> Option<Value> {
+    let links = domain::links::listed(texts);
+    (!links.is_empty()).then(|| json!(links))
 }
 
 /// One entry of the task's log.

@@ -80,6 +80,8 @@ export const Card = z.looseObject({
   consent: ConsentInfo.nullish(),
   choices: z.array(Choice).nullish(),
   form: Form.nullish().catch(null),
+  /** Addresses of its texts that may be links. */
+  links: z.array(z.string()).nullish(),
   /** The host's model may be writing the answer now. */
   writing: z.boolean().nullish(),
   plan: Plan.nullish(),
@@ -134,6 +136,7 @@ export const Task = z.looseObject({
   consent: ConsentInfo.nullish(),
   choices: z.array(Choice).nullish(),
   form: Form.nullish().catch(null),
+  links: z.array(z.string()).nullish(),
   outcome: text,
   artifacts: z.array(Artifact),
   jobs: z.array(Job),

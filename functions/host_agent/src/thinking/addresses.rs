@@ -5,17 +5,13 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use domain::links::{self, MAIL, spans};
 use domain::{CallEnd, Job, Message, PartContent, Role, Task};
-use linkify::{LinkFinder, LinkKind};
 use llm::Turn;
 use serde_json::Value;
 
 use crate::thinking::thought::Thought;
 
-/// What a link that writes a letter begins with: pages follow it, and its subject may carry anything off.
-const MAIL: &str = "mailto:";
-/// Longest piece of a text, in bytes, that addresses are learned from.
-const LONGEST: usize = 2_048;
 /// What stands in the place of an address that is not shown.
 const LEFT_OUT: &str = "[address left out]";
 
@@ -78,18 +74,11 @@ impl Addresses {
         }
     }
 
-    /// Piece by piece, as no address has a blank, a quotation mark or an angle bracket in it: a result may be a megabyte, and made to
-    /// be looked through for ever.
     fn learn(&mut self, text: &str) {
-        let finder = finder();
-        let pieces = text.split(|c: char| c.is_whitespace() || c.is_control() || "\"<>".contains(c));
-        for piece in pieces.filter(|piece| piece.len() <= LONGEST) {
-            for span in spans(&finder, piece) {
-                let link = piece.get(span).unwrap_or_default();
-                self.0.insert(link.to_owned());
-                self.0
-                    .extend(link.split_once("://").map(|(_, rest)| rest.to_owned()));
-            }
+        for link in links::within(text) {
+            self.0.insert(link.to_owned());
+            self.0
+                .extend(link.split_once("://").map(|(_, rest)| rest.to_owned()));
         }
     }
 
@@ -98,7 +87,7 @@ impl Addresses {
         let mut kept = String::with_capacity(text.len());
         let mut done = 0;
         let is_known = |span: &Range<usize>| text.get(span.clone()).is_some_and(|link| self.0.contains(link));
-        for span in spans(&finder(), text).into_iter().filter(|span| !is_known(span)) {
+        for span in spans(text).into_iter().filter(|span| !is_known(span)) {
             kept.push_str(text.get(done..span.start).unwrap_or_default());
             kept.push_str(LEFT_OUT);
             done = span.end.max(done);
@@ -176,46 +165,10 @@ fn whole(text: &str) -> usize {
         || !lower.is_empty() && BEGINNINGS.iter().any(|beginning| beginning.starts_with(&lower));
     let end = if is_begun { begun } else { text.len() };
     // Letters of other scripts may stand within an address, and next to one.
-    let open = spans(&finder(), text.get(..end).unwrap_or_default());
+    let open = spans(text.get(..end).unwrap_or_default());
     open.iter()
         .find(|span| span.end == end)
         .map_or(end, |span| span.start)
-}
-
-/// Finds addresses without a scheme as well: who shows a text may still make links of them.
-fn finder() -> LinkFinder {
-    let mut finder = LinkFinder::new();
-    finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);
-    finder
-}
-
-/// Where addresses stand in a text. A name with a dot alone, such as Node.js, is none, unless two slashes are before it.
-fn spans(finder: &LinkFinder, text: &str) -> Vec<Range<usize>> {
-    let is_address = |link: &str| {
-        let www = link.get(..4);
-        link.contains('/') || www.is_some_and(|start| start.eq_ignore_ascii_case("www."))
-    };
-    let found = finder.links(text).filter(|link| is_address(link.as_str()));
-    let mut spans: Vec<Range<usize>> = found.map(|link| link.start()..link.end()).collect();
-    for (slashes, _) in text.match_indices("//") {
-        let start = slashes + 2;
-        let within = spans.iter().any(|span| span.contains(&slashes));
-        let behind = text.get(start..).unwrap_or_default();
-        let link = finder
-            .links(behind)
-            .next()
-            .filter(|link| link.start() == 0 && !within);
-        spans.extend(link.map(|link| start..start + link.end()));
-    }
-    for (start, _) in text.to_ascii_lowercase().match_indices(MAIL) {
-        let is_end = |c: char| c.is_whitespace() || matches!(c, ')' | ']' | '>' | '"');
-        let rest = text.get(start..).unwrap_or_default();
-        let span = start..start + rest.find(is_end).unwrap_or(rest.len());
-        spans.retain(|other| !span.contains(&other.start));
-        spans.push(span);
-    }
-    spans.sort_by_key(|span| span.start);
-    spans
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ import type { Card } from '../model.ts';
 export type Data = {
   task: Card;
   progress: { taskId: string; state: string; text: string };
-  draft: { text: string };
+  draft: { text: string; links?: string[] };
   form: Record<string, unknown>;
 };
 /** Of an answer the task that gives it and what the user thinks of it, of a message of the user the agent that it is for. */
@@ -29,6 +29,10 @@ export function drafted(): TransformStream<Chunk, Chunk> {
         return out.enqueue(chunk);
       }
       if (chunk.type === 'text-start') texts.set(chunk.id, '');
+      // It has become the answer.
+      if (chunk.type === 'text-end' && chunk.providerMetadata) {
+        out.enqueue({ type: 'data-draft', id: DRAFT, data: { text: texts.get(chunk.id) ?? '', links: chunk.providerMetadata.switchyard?.links as string[] } });
+      }
       if (chunk.type === 'text-delta') {
         const text = (texts.get(chunk.id) ?? '') + chunk.delta;
         texts.set(chunk.id, text);

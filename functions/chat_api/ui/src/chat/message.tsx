@@ -2,7 +2,7 @@
 
 import { memo, useCallback, useMemo, useState } from 'react';
 import { z } from 'zod';
-import { Markdown } from '../markdown/markdown.tsx';
+import { Links, Markdown } from '../markdown/markdown.tsx';
 import { useCard } from '../live/cards.ts';
 import { Card, isOver, questionOf, withoutQuestion } from '../model.ts';
 import { CopyButton } from '../parts/copy.tsx';
@@ -16,7 +16,9 @@ import type { Message } from './drafted.ts';
 import { Files } from './files.tsx';
 import { Thumbs } from './thumbs.tsx';
 
-const Draft = z.object({ text: z.string() });
+const Draft = z.object({ text: z.string(), links: z.array(z.string()).optional() });
+/** What the server says beside a text. */
+const Beside = z.looseObject({ switchyard: z.looseObject({ links: z.array(z.string()) }) });
 
 interface Shown {
   message: Message;
@@ -46,7 +48,7 @@ interface Within extends Pick<Shown, 'chat' | 'reply' | 'goesOn'> {
 const SHORT = 300;
 
 /** What an answer says beside its card, which asks its question itself. */
-function Beside({ card, text }: { card: Card; text: string }) {
+function BesideCard({ card, text }: { card: Card; text: string }) {
   const now = useCard(card);
   const said = withoutQuestion(text, questionOf(now));
   // The card shows the plan and has its buttons.
@@ -60,7 +62,7 @@ function PartView({ part, chat, says, isDrawn, isNewest, drawn, reply, goesOn, c
   if (part.type === 'text' && isDrawn && part.text.length > SHORT) {
     return <details className="told"><summary>{words.asText}</summary><Markdown text={part.text} /></details>;
   }
-  if (part.type === 'text' && card && !goesOn) return <Beside card={card} text={part.text} />;
+  if (part.type === 'text' && card && !goesOn) return <BesideCard card={card} text={part.text} />;
   if (part.type === 'text') return part.text ? <Markdown text={part.text} /> : null;
   if (part.type === 'data-task') {
     const own = Card.safeParse(part.data);
@@ -83,6 +85,10 @@ function cardIn({ parts }: Message): Card | null {
 const textOf = (message: Message): string =>
   message.parts.map((part) => (part.type === 'text' ? part.text : '')).filter(Boolean).join('\n\n');
 
+/** The addresses that may be links in an answer. */
+const linksOf = ({ parts }: Message): string[] =>
+  parts.flatMap((part) => (part.type === 'data-draft' ? Draft.safeParse(part.data).data?.links : part.type === 'text' ? Beside.safeParse(part.providerMetadata).data?.switchyard.links : null) ?? []);
+
 /** Whom a message of the user is for. */
 function ForAgent({ id }: { id: string }) {
   const { data } = useModels();
@@ -95,13 +101,16 @@ export const MessageView = memo(function MessageView({ message, chat, again, rep
   const [isDrawn, setDrawn] = useState(false);
   const drawn = useCallback(() => setDrawn(true), []);
   const card = useMemo(() => cardIn(message), [message]);
+  const links = useMemo(() => linksOf(message), [message]);
   const isDone = message.parts.every((part) => part.type !== 'data-task' || isOver(part.data.state));
   return (
     <article className={`message ${message.role}`} aria-label={isMine ? words.you : words.answer}>
       {isMine && typeof message.metadata?.model === 'string' ? <ForAgent id={message.metadata.model} /> : null}
-      {isMine ? <p className="said">{text || words.message}</p> : message.parts.map((part, place) => (
-        <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} isDrawn={isDrawn} isNewest={again !== null} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /></Boundary>
-      ))}
+      <Links.Provider value={links}>
+        {isMine ? <p className="said">{text || words.message}</p> : message.parts.map((part, place) => (
+          <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} isDrawn={isDrawn} isNewest={again !== null} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /></Boundary>
+        ))}
+      </Links.Provider>
       {isMine ? <Files message={message} chat={chat} /> : null}
       {!isMine && text && isDone ? (
         <div className="message-tools">

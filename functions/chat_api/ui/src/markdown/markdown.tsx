@@ -1,8 +1,8 @@
-// Markdown as React elements: the lexer's tokens, drawn by us. HTML in it is text, pictures are links, and links lead to https
-// and mailto addresses only, with their real host shown.
+// Markdown as React elements: the lexer's tokens, drawn by us. HTML in it is text, pictures are links, and links are the addresses
+// alone that the server lists beside the text, with their real host shown: what else this reader takes for one is text.
 
 import { lexer, type Token, type Tokens } from 'marked';
-import { Fragment, memo, type ReactNode, useState } from 'react';
+import { createContext, Fragment, memo, type ReactNode, useContext, useState } from 'react';
 import { words } from '../words.ts';
 
 /** Longer text is folded. */
@@ -25,6 +25,16 @@ export function safe(href: string): URL | null {
   } catch {
     return null;
   }
+}
+
+/** The addresses that the server lists beside the texts below, each as the URL standard writes it. */
+export const Links = createContext<readonly string[] | null | undefined>(null);
+
+/** A link of a text; text, where the server lists no such address. */
+function Listed({ href, children }: { href: string; children?: ReactNode }) {
+  const listed = useContext(Links);
+  const url = safe(href);
+  return url && listed?.includes(url.href) ? <SafeLink href={href}>{children}</SafeLink> : <>{children ?? href}</>;
 }
 
 export function SafeLink({ href, children }: { href: string; children?: ReactNode }) {
@@ -105,11 +115,11 @@ function element(token: Token, depth: number): ReactNode {
       return <br />;
     case 'link': {
       const { href, text: named } = token as Tokens.Link;
-      return <SafeLink href={href}>{named ? plain(named) : href}</SafeLink>;
+      return <Listed href={href}>{named ? plain(named) : href}</Listed>;
     }
     case 'image': {
       const { href, text: named } = token as Tokens.Image;
-      return <SafeLink href={href}>{named ? plain(named) : href}</SafeLink>;
+      return <Listed href={href}>{named ? plain(named) : href}</Listed>;
     }
     case 'text':
       return 'tokens' in token && token.tokens ? inner() : plain((token as Tokens.Text).text);

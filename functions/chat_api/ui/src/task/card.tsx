@@ -3,7 +3,7 @@
 import { Link } from 'wouter';
 import { answering } from '../chat/answering.ts';
 import { useCard } from '../live/cards.ts';
-import { Markdown } from '../markdown/markdown.tsx';
+import { Links, Markdown } from '../markdown/markdown.tsx';
 import { type Card, isOver, mayRetry, questionOf } from '../model.ts';
 import { Arrow } from '../parts/icons.tsx';
 import { Time } from '../parts/time.tsx';
@@ -65,7 +65,7 @@ export function TaskCard({ card: shown, href, says, goesOn, isNewest, drawn, rep
         {card.updatedAt ? <span className="card-age"><Time at={card.updatedAt} /></span> : null}
         <Badge state={card.state} />
       </div>
-      {question ? <Markdown text={question} /> : null}
+      {question ? <Links.Provider value={card.links}><Markdown text={question} /></Links.Provider> : null}
       {!question && !isOver(card.state) && card.statusMessage && !says.includes(card.statusMessage.trim()) ? <p className="card-what">{card.statusMessage}</p> : null}
       {card.outcome ? <p className="card-what">{card.outcome}</p> : null}
       {card.form ? <Form asked={card.form} answer={(text, data) => reply(text, card.taskId, data)} /> : null}

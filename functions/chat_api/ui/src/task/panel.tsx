@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { ApiError } from '../api.ts';
+import { Links } from '../markdown/markdown.tsx';
 import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
 import { cardOf, isActive, isOver, mayRetry, type Task } from '../model.ts';
@@ -107,7 +108,7 @@ export function Panel({ id, chat, close }: { id: string; chat: string | null; cl
       {isPending ? <Loading /> : null}
       {error instanceof ApiError && error.status === 404 ? <Gone /> : null}
       {error && !(error instanceof ApiError && error.status === 404) ? <Failed error={error} retry={() => void refetch()} /> : null}
-      {data ? <Whole task={data} chat={chat} close={close} /> : null}
+      {data ? <Links.Provider value={data.links}><Whole task={data} chat={chat} close={close} /></Links.Provider> : null}
     </aside>
   );
 }

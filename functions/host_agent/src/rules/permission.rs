@@ -32,18 +32,26 @@ fn told(task: &Task, step: &PlanStep) -> String {
     format!(
         "{}\n{}{}",
         guard
-            .map(|guard| why(guard, &step.agent_name))
+            .map(|guard| why(guard, &step.agent_name, |name| has_read(task, step, name)))
             .unwrap_or_default(),
         step.instruction,
         results.collect::<String>()
     )
 }
 
-fn why(guard: &StepGuard, to: &str) -> String {
-    let names: Vec<&str> = guard.from.iter().map(String::as_str).collect();
+/// Whether what this agent answered lay before whoever wrote the step; what it is only to bring is shown below.
+fn has_read(task: &Task, step: &PlanStep, name: &str) -> bool {
+    let mut used = task.jobs.iter().filter(|job| step.uses.contains(&job.number));
+    !used.any(|job| job.agent_name == name && job.step >= step.turn)
+}
+
+fn why(guard: &StepGuard, to: &str, has_read: impl Fn(&str) -> bool) -> String {
+    let names = guard.from.iter().map(String::as_str);
+    let names: Vec<&str> = names.filter(|name| has_read(name)).collect();
     let from = words::listed(&names, "and");
     match (names.as_slice(), guard.writes) {
-        ([], _) => format!("This would go to {to}, which changes something by it:"),
+        ([], false) => format!("This would go to {to}:"),
+        ([], true) => format!("This would go to {to}, which changes something by it:"),
         (_, false) => format!("This would go to {to}. It was written after {from} answered:"),
         (_, true) => {
             format!(

@@ -11,7 +11,7 @@ use crate::rules::plans::{self, Asks};
 use crate::rules::transcript;
 use crate::thinking::addresses::Addresses;
 use crate::thinking::planning::Changed;
-use crate::thinking::thinker::{STEPS_MAX, Thinker, earlier};
+use crate::thinking::thinker::{STEPS_MAX, Thinker};
 use crate::thinking::thought::Thought;
 use crate::thinking::tools::{Tools, note, turn};
 
@@ -103,7 +103,7 @@ impl Thinker {
         let mut thought = self.thought_of(run);
         thought.known = Some(self.discover().await?);
         let here = self.beside(run).await?;
-        thought.earlier = earlier(&here);
+        thought.remember(&here);
         let prompt = self.prompt(run.task(), &thought);
         let Ok(answer) = self.first_step(run, &prompt).await? else {
             return self.ask_again(run, "I could not change the plan.").await;

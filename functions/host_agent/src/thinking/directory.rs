@@ -18,7 +18,7 @@ use domain::{
 use llm::{AgentBrief, Agents, CardText, SkillText};
 use outbound::registry_client::{EntityTag, Found, FoundAgent, Registry};
 use outbound::{CallError, Outbound};
-use url::Url;
+use url::{Origin, Url};
 
 use crate::broker::MqttBridge;
 
@@ -121,9 +121,12 @@ impl LastAnswer {
 }
 
 /// The agents that were found, with what each type is declared as.
+#[derive(Default)]
 pub(crate) struct KnownAgents {
     agents: Vec<Candidate>,
     types: BTreeMap<AgentType, TypeScope>,
+    /// Where the registry is that said so.
+    place: Option<Origin>,
     /// The types that are private whatever a card says.
     private_types: BTreeSet<AgentType>,
     /// What was made of them for one host: it is the same for every message until the registry changes.
@@ -154,6 +157,8 @@ pub(crate) struct ChosenAgent {
     pub(crate) takes_proof: bool,
     /// Its card demands authorization, or its type is a tenant's own, or declared private: what it says is for its user alone.
     pub(crate) is_private: bool,
+    /// It is somebody else's: neither at the registry's place nor at its host's.
+    pub(crate) is_foreign: bool,
     /// It changes something: its user is asked before anything is sent to it.
     pub(crate) writes: bool,
     /// The hosts that were named when it was registered: its card's, and where it may send users to sign in.
@@ -213,7 +218,7 @@ impl Directory {
                 ..
             } => {
                 let token = token(url)?;
-                last.shared(|| ask(client, (last, bridge.as_deref()), token))
+                last.shared(|| ask((client, url), (last, bridge.as_deref()), token))
                     .await
             }
             Self::Fixed { outbound, card } => outbound
@@ -251,7 +256,7 @@ impl Directory {
 
 /// Asks a registry for all agents, or whether they are still those of its last answer.
 async fn ask(
-    client: &Registry,
+    (client, url): (&Registry, &Url),
     (last, bridge): (&LastAnswer, Option<&MqttBridge>),
     token: SecretString,
 ) -> Result<Arc<KnownAgents>, CallError> {
@@ -260,7 +265,7 @@ async fn ask(
     match client.agents(&[], etag, &token).await? {
         Some(mut found) => {
             let etag = found.etag.take();
-            let found = Arc::new(KnownAgents::of(found, bridge));
+            let found = Arc::new(KnownAgents::of(found, url, bridge));
             if let Some(etag) = etag {
                 last.keep(etag, &found);
             }
@@ -271,7 +276,7 @@ async fn ask(
 }
 
 impl KnownAgents {
-    fn of(found: Found, bridge: Option<&MqttBridge>) -> Self {
+    fn of(found: Found, registry: &Url, bridge: Option<&MqttBridge>) -> Self {
         let Found {
             agents,
             types,
@@ -284,6 +289,7 @@ impl KnownAgents {
                 .filter_map(|agent| candidate(agent, bridge))
                 .collect(),
             types,
+            place: Some(registry.origin()),
             private_types,
             briefs: OnceLock::new(),
         }
@@ -293,12 +299,7 @@ impl KnownAgents {
     fn fixed(url: &Url, document: serde_json::Value) -> Self {
         let Ok(mut card) = a2a::card::parse(&document) else {
             tracing::warn!("the card of the fixed agent cannot be used");
-            return Self {
-                agents: Vec::new(),
-                types: BTreeMap::new(),
-                private_types: BTreeSet::new(),
-                briefs: OnceLock::new(),
-            };
+            return Self::default();
         };
         let typed = card
             .skills
@@ -306,12 +307,7 @@ impl KnownAgents {
             .flat_map(|skill| &skill.tags)
             .find(|tag| tag.key() == "type");
         let Ok(tag) = typed.cloned().map_or_else(|| Tag::parse("type:agent"), Ok) else {
-            return Self {
-                agents: Vec::new(),
-                types: BTreeMap::new(),
-                private_types: BTreeSet::new(),
-                briefs: OnceLock::new(),
-            };
+            return Self::default();
         };
         for skill in &mut card.skills {
             skill.tags = vec![tag.clone()];
@@ -330,8 +326,7 @@ impl KnownAgents {
                 link_hosts: url.host_str().map(str::to_owned).into_iter().collect(),
             }],
             types,
-            private_types: BTreeSet::new(),
-            briefs: OnceLock::new(),
+            ..Self::default()
         }
     }
 
@@ -438,6 +433,11 @@ impl KnownAgents {
         !is_open || agent.card.secured || self.private_types.contains(agent_type)
     }
 
+    /// Whether an address is of this deployment: where the registry is, or the host.
+    fn is_ours(&self, url: &Url, host: &Url) -> bool {
+        url.origin() == host.origin() || self.place.as_ref().is_some_and(|place| *place == url.origin())
+    }
+
     /// The agents of a type that can be sent to; only the healthy ones where there are any.
     fn candidates(&self, agent_type: &AgentType, own: &Tenant, host: &Url) -> Vec<ChosenAgent> {
         let Some(scope) = self.types.get(agent_type).copied() else {
@@ -459,6 +459,7 @@ impl KnownAgents {
                     input_modes: agent.card.input_modes.clone(),
                     takes_proof: agent.card.takes_proof && agent.card.secured && agent.card.oauth.is_none(),
                     is_private: self.is_private(agent_type, agent),
+                    is_foreign: !self.is_ours(&endpoint.url, host),
                     writes: skills.iter().any(|skill| is_write(skill)),
                     link_hosts: agent.link_hosts.clone(),
                     brief: brief(agent_type, &agent.card, &skills),

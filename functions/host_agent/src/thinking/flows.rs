@@ -2,8 +2,9 @@
 //! goes only from open agents to open agents unasked. Whatever comes from a private agent, or goes to one, waits for its user's
 //! word, as does all that goes to an agent which changes something.
 //!
-//! What a model decided before it read any result comes of its user's words, and is a plan of the user's: it goes as it is,
-//! results that it hands on included.
+//! What a model decided before it read a result of the task comes of its user's words, but not of these alone: cards of agents
+//! stood in its prompt, and answers of earlier tasks. So what is private goes to no open agent unasked there either: neither a
+//! result that it would hand on, nor, with earlier private answers before its eyes, a text of its own to somebody else's agent.
 
 use std::sync::Arc;
 
@@ -46,8 +47,14 @@ impl Tools<'_> {
                 continue;
             };
             let mut sources = read.clone();
-            if !read.is_empty() {
-                sources.extend(self.used(&step, planning.steps()).await?);
+            if !is_by_rule {
+                let mut stood = self.used(&step, planning.steps()).await?;
+                if to.is_foreign {
+                    stood.extend(self.remembered().await?);
+                }
+                let to_open = read.is_empty() && !self.is_private(&step.agent_type, &to).await?;
+                stood.retain(|source| !read.is_empty() || to_open && source.is_private);
+                sources.extend(stood);
             }
             let from = self.unallowed(&sources, &step.agent_type, &to).await?;
             if to.writes || !from.is_empty() {
@@ -121,21 +128,39 @@ impl Tools<'_> {
         Ok(sources)
     }
 
+    /// Whose earlier answers of the conversation the model has read.
+    async fn remembered(&mut self) -> Result<Vec<Source>, ExecuteError> {
+        let mut sources = Vec::new();
+        for job in self.thought.remembered.clone() {
+            sources.push(self.source(&job).await?);
+        }
+        Ok(sources)
+    }
+
     async fn of_job(&mut self, number: u32) -> Result<Option<Source>, ExecuteError> {
+        let job = self.run.task().jobs.iter().find(|job| job.number == number);
+        match job.cloned() {
+            Some(job) => self.source(&job).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn source(&mut self, job: &Job) -> Result<Source, ExecuteError> {
         let known = self.known().await?;
-        let Some(job) = self.run.task().jobs.iter().find(|job| job.number == number) else {
-            return Ok(None);
-        };
         let (agent_type, agent, name) = (job.agent_type.clone(), job.agent_id, job.agent_name.clone());
         let is_private = job.protection.is_some()
             || job.wants_sign_in
             || known.says_private(&agent_type, &agent)
             || self.has_asked(&agent_type).await?;
-        Ok(Some(Source {
+        Ok(Source {
             agent: Some(agent),
             name,
             is_private,
-        }))
+        })
+    }
+
+    async fn is_private(&self, agent_type: &AgentType, to: &ChosenAgent) -> Result<bool, ExecuteError> {
+        Ok(to.is_private || self.has_asked(agent_type).await?)
     }
 
     /// The names of those whose words must not go to this agent unasked.
@@ -150,7 +175,7 @@ impl Tools<'_> {
         if others.is_empty() {
             return Ok(Vec::new());
         }
-        let to_private = to.is_private || self.has_asked(agent_type).await?;
+        let to_private = self.is_private(agent_type, to).await?;
         let mut names: Vec<String> = Vec::new();
         for source in others {
             if (to_private || source.is_private) && !names.contains(&source.name) {

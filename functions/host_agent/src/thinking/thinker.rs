@@ -24,11 +24,9 @@ use crate::waiting::wait;
 
 /// Most characters of a model's refusal that a user is told.
 const REFUSAL_MAX: usize = 400;
-/// Most earlier tasks of the conversation that are looked at, how many older ones still wait beside them, and the most of them
-/// all that a model sees.
+/// Most earlier tasks of the conversation that are looked at, and how many older ones still wait beside them.
 const BESIDE_MAX: usize = 12;
 const OPEN_MAX: usize = 20;
-const EARLIER_MAX: usize = 6;
 /// Most steps of a model in one task.
 pub(crate) const STEPS_MAX: usize = 8;
 /// Most of these whose calls could not be run.
@@ -100,7 +98,7 @@ impl Thinker {
         if self.model.goes_on() {
             thought.known = self.discover().await.ok();
             let here = self.beside(run).await?;
-            thought.earlier = earlier(&here);
+            thought.remember(&here);
         }
         self.think(run, thought).await
     }
@@ -287,13 +285,6 @@ impl Seen {
             unanswered: task.unanswered.clone(),
         }
     }
-}
-
-/// Earlier tasks of the conversation, as a model reads them: those that delegated something.
-pub(crate) fn earlier(here: &[Task]) -> Vec<Turn> {
-    let worked: Vec<&Task> = here.iter().filter(|task| !task.jobs.is_empty()).collect();
-    let skipped = worked.len().saturating_sub(EARLIER_MAX);
-    transcript::of_earlier(worked.into_iter().skip(skipped))
 }
 
 /// How a task ends whose model said this.

@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
-use domain::ModelTurn;
+use domain::{Job, ModelTurn, Task};
 use llm::{Answer, Turn};
 
 use crate::rules::note::Note;
+use crate::rules::transcript;
 use crate::thinking::directory::KnownAgents;
+
+/// Most earlier tasks of the conversation that a model sees.
+const EARLIER_MAX: usize = 6;
 
 /// What a model is to think about, beside what its task holds.
 pub(crate) struct Thought {
     /// What was said and done before, in the same conversation.
     pub(crate) earlier: Vec<Turn>,
+    /// The work of these earlier tasks, whose results stand in what the model reads.
+    pub(crate) remembered: Vec<Job>,
     /// What is asked.
     pub(crate) asked: String,
     /// Its first answer, where that is known already.
@@ -27,11 +33,24 @@ impl Thought {
     pub(crate) fn of(asked: String, note: Note) -> Self {
         Self {
             earlier: Vec::new(),
+            remembered: Vec::new(),
             asked,
             first: None,
             known: None,
             note,
             unstored: Vec::new(),
         }
+    }
+
+    /// Lets the model read what earlier tasks of the conversation delegated, and what came of it.
+    pub(crate) fn remember(&mut self, here: &[Task]) {
+        let worked: Vec<&Task> = here.iter().filter(|task| !task.jobs.is_empty()).collect();
+        let skipped = worked.len().saturating_sub(EARLIER_MAX);
+        let shown = worked.into_iter().skip(skipped);
+        self.earlier = transcript::of_earlier(shown.clone());
+        let heard = shown
+            .flat_map(|task| &task.jobs)
+            .filter(|job| job.remote().is_some());
+        self.remembered = heard.cloned().collect();
     }
 }

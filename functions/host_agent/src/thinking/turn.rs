@@ -20,7 +20,7 @@ use crate::rules::wording;
 use crate::thinking::directory::KnownAgents;
 use crate::thinking::instead;
 use crate::thinking::own_tasks;
-use crate::thinking::thinker::{Thinker, earlier};
+use crate::thinking::thinker::Thinker;
 use crate::thinking::thought::Thought;
 
 /// How far back the user's other chats are looked through.
@@ -535,7 +535,7 @@ impl Thinker {
                 Some(known) => known,
                 None => self.discover().await?,
             });
-            thought.earlier = earlier(here);
+            thought.remember(here);
             let corrected = instead::corrected(here).filter(|_| wanted.corrects);
             thought.first = match (wanted.first, wanted.free) {
                 (Some(first), _) => Some(Answer::from(first)),

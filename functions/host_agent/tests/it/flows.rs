@@ -81,6 +81,12 @@ fn tenants_own(found: &mut Value) {
 
 fn opens(_: &mut Value) {}
 
+/// Reports are somebody else's: at another place than the registry.
+fn elsewhere(found: &mut Value) {
+    let card = found["agents"][2].to_string().replace("127.0.0.1", "localhost");
+    found["agents"][2] = card.parse().unwrap();
+}
+
 /// The agent at this place changes something.
 fn writes(found: &mut Value, at: usize, agent_type: &str) {
     found["agents"][at]["card"]["skills"][0]["tags"] = json!([format!("type:{agent_type}"), "effect:write"]);
@@ -254,7 +260,7 @@ async fn an_agent_that_became_private_before_its_turn_is_asked_about_as_well() {
 }
 
 #[tokio::test]
-async fn what_the_user_planned_goes_as_it_was_planned() {
+async fn what_is_private_goes_to_an_open_agent_with_the_users_word_whoever_planned_it() {
     let model = Scripted::default();
     let (world, peers) = host(declared, Some(&model)).await;
     linked(&peers.calendar, 0);
@@ -267,6 +273,13 @@ async fn what_the_user_planned_goes_as_it_was_planned() {
     }])]);
     let task = world.ask("Write up my Friday").await;
     let task = done(&world, task.id, 0, FRIDAY).await;
+    // Cards of agents stood in the prompt as well: one may have asked for that.
+    let question = format!(
+        "This would go to Report Writer:\nwrite it up\n\nWith it goes what Calendar answered:\n{FRIDAY}\n\nMay I send it? Say “yes” or “no”."
+    );
+    assert_eq!(status(&task), (TaskState::InputRequired, question));
+    assert!(messages(&peers.reports).is_empty());
+    let task = said(&world, task.id, "yes").await;
     let used = &messages(&peers.reports)[0]["message"]["parts"][1]["data"]["results"];
     assert_eq!(used[0]["text"], FRIDAY);
     // What is planned once results were read is not the user's plan.
@@ -291,6 +304,38 @@ async fn what_the_user_planned_goes_as_it_was_planned() {
     assert_eq!(task.jobs.len(), 3);
     let sent = &messages(&peers.flats)[0]["message"]["parts"];
     assert!(sent[1]["text"].as_str().unwrap().contains(FRIDAY), "{sent}");
+}
+
+/// An earlier private answer stands in the prompt, beside cards that anybody wrote.
+#[tokio::test]
+async fn with_earlier_private_answers_read_somebody_elses_agent_is_sent_nothing_unasked() {
+    let private = |found: &mut Value| {
+        elsewhere(found);
+        declared(found);
+    };
+    for (change, to, asks) in [
+        (&private as &dyn Fn(&mut Value), "report", true),
+        // Ours are not made by whoever wrote a card, and the calendar itself has said it.
+        (&private, "weather", false),
+        (&private, "calendar", false),
+        (&elsewhere, "report", false),
+        (&declared, "report", false),
+    ] {
+        let (world, peers, model, task) = after_friday(change, [say("The dentist, at ten.")]).await;
+        assert_eq!(task.status.state, TaskState::Completed);
+        model.answers([calls([send(to, REPORT)])]);
+        let id = world.say("user-1", "m-2", "And another thing", None).await;
+        let (state, said) = status(&restarted(&world, id).await);
+        assert_eq!(state == TaskState::InputRequired, asks, "{to}: {said}");
+        assert!(
+            !asks || said.contains("It was written after Calendar answered:"),
+            "{said}"
+        );
+        assert_eq!(
+            messages(&peers.reports).len(),
+            usize::from(to == "report" && !asks)
+        );
+    }
 }
 
 #[tokio::test]

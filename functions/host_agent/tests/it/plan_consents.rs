@@ -73,7 +73,13 @@ async fn one_waits_for_consent_while_others_finish() {
     restarted(world, id).await;
     assert_eq!(trip.horizon.calls("SendMessage").len(), 1);
     assert!(trip.reports.calls("SendMessage").is_empty());
-    done(world, id, 1, "Shipped.").await;
+    let task = done(world, id, 1, "Shipped.").await;
+    assert_eq!(
+        task.status.state,
+        TaskState::InputRequired,
+        "orders are private, reports are not"
+    );
+    said(world, id, "yes").await;
     let results = &messages(&trip.reports)[0]["message"]["parts"][1]["data"]["results"];
     let texts: Vec<&str> = results
         .as_array()
@@ -138,6 +144,7 @@ async fn who_does_not_consent_has_the_rest_done_and_is_not_asked_about_that() {
     let task = said(world, id, "no").await;
     assert_eq!(task.status.state, TaskState::Working);
     done(world, id, 0, "Rain.").await;
+    said(world, id, "yes").await;
     let results = &messages(&trip.reports)[0]["message"]["parts"][1]["data"]["results"];
     assert_eq!(results.as_array().unwrap().len(), 1);
     assert!(trip.horizon.calls("SendMessage").is_empty());

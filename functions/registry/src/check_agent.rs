@@ -1,5 +1,5 @@
-//! `POST /agents/{id}/check`: fetches the card again and records how the agent is. A card that has changed and is
-//! still admissible is taken over; one that is not leaves the old one in place, marked unwell. So does one that names a type
+//! `POST /agents/{id}/check`: fetches the card again and records how the agent is. A card that has changed in what is pinned waits
+//! for a word ([`crate::pinned`]); one that is not admissible leaves the old one in place, marked unwell. So does one that names a type
 //! which the agent was not registered as: what an agent is asked for, nobody but whoever registers it decides.
 
 use std::collections::BTreeSet;
@@ -9,6 +9,7 @@ use axum::Json;
 use axum::extract::{Path, State as Held};
 use domain::{AgentType, Tag};
 use serde_json::Value;
+use store::audit::{self, Action, Actor, Audit};
 use store::{CardSignature, Health, RegisteredAgent};
 
 use crate::State;
@@ -16,6 +17,7 @@ use crate::access::Writer;
 use crate::broker_cards;
 use crate::error::RouteError;
 use crate::find_agent::changeable;
+use crate::pinned;
 use crate::register_agent::{callable, declared, done, fetch_reason, healthy, types_of};
 use crate::rehearsal;
 use crate::rules::{Terms, added_tags, admit};
@@ -32,6 +34,7 @@ pub(crate) async fn check(
     let mut warnings = Vec::new();
     if checked.health.ok {
         done(cards.replace(&agent, &checked).await?)?;
+        tell_of_change(&agent, &checked);
         warnings = rehearsal::warnings(&state, &checked.card).await;
     } else {
         let health = checked.health.clone();
@@ -59,23 +62,41 @@ pub(crate) async fn look_again(
         looked = Err(reason);
     }
     let now = state.clock.now();
-    Ok(match looked {
-        Ok((card, skills, signature)) => RegisteredAgent {
-            card,
-            skills,
-            health: healthy(now),
-            signature,
-            ..agent
-        },
-        Err(reason) => RegisteredAgent {
+    match looked {
+        Ok((card, skills, signature)) => {
+            let fetched = RegisteredAgent {
+                card,
+                skills,
+                health: healthy(now),
+                signature,
+                ..agent.clone()
+            };
+            pinned::renewed(state, agent, fetched).await
+        }
+        Err(reason) => Ok(RegisteredAgent {
             health: Health {
                 ok: false,
                 checked_at: now,
                 reason: Some(reason),
             },
             ..agent
-        },
-    })
+        }),
+    }
+}
+
+/// Logs that a card says something new, the first time that it does.
+pub(crate) fn tell_of_change(before: &RegisteredAgent, now: &RegisteredAgent) {
+    let pin = |agent: &RegisteredAgent| agent.pending.as_ref().map(|pending| pinned::pin(&pending.card));
+    if pin(now).is_some() && pin(now) != pin(before) {
+        let event = Audit {
+            action: Action::AgentChange,
+            tenant: now.tenant.as_ref(),
+            actor: Actor::Unknown,
+            object: &now.id.to_string(),
+            result: audit::DONE,
+        };
+        event.log();
+    }
 }
 
 /// What a look at an agent's card brought: the card, the tags of its skills, and what its signatures say.

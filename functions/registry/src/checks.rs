@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use store::RegisteredAgent;
 
 use crate::State;
-use crate::check_agent::look_again;
+use crate::check_agent::{look_again, tell_of_change};
 use crate::error::RouteError;
 
 /// How often each agent is looked at.
@@ -102,11 +102,14 @@ async fn check(state: &State, agent: RegisteredAgent) -> Result<bool, RouteError
     if told(&checked) != told(&agent) {
         tracing::info!(agent.id = %id, ok = health.ok, reason = health.reason, "an agent's health has changed");
     }
+    let told_of = |agent: &RegisteredAgent| agent.pending.as_ref().map(|pending| unsigned(&pending.card));
     let news = (&checked.skills, &checked.signature) != (&agent.skills, &agent.signature)
+        || told_of(&checked) != told_of(&agent)
         || unsigned(&checked.card) != unsigned(&agent.card);
     if news {
         // Who removed the agent meanwhile, or changed it, is right; the next look finds what became of it.
         cards.replace(&agent, &checked).await?;
+        tell_of_change(&agent, &checked);
     } else if told(&checked) == told(&agent) {
         cards.set_same_health(part, &id, health).await?;
     } else {

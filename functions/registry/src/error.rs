@@ -33,6 +33,10 @@ pub(crate) enum RouteError {
     Full(&'static str, usize),
     #[error("the agent is being changed by somebody else")]
     Conflict,
+    #[error(
+        "no such card waits: it has changed since it was read, or nothing waits; look at the agent again"
+    )]
+    Unread,
     #[error("the registry's table")]
     Store(#[from] StoreError),
 }
@@ -57,7 +61,7 @@ impl IntoResponse for RouteError {
                 (StatusCode::UNPROCESSABLE_ENTITY, Json(body)).into_response()
             }
             Self::Contradiction(_) => refused(StatusCode::CONFLICT, "type_contradiction", &message),
-            Self::Conflict => refused(StatusCode::CONFLICT, "conflict", &message),
+            Self::Conflict | Self::Unread => refused(StatusCode::CONFLICT, "conflict", &message),
             Self::InUse(_) => refused(StatusCode::CONFLICT, "type_in_use", &message),
             Self::Full(..) => refused(StatusCode::CONFLICT, "registry_full", &message),
             Self::Store(StoreError::Throttled { .. } | StoreError::Unavailable { .. }) => {

@@ -15,12 +15,16 @@
 //!
 //! **What will not work** of an agent is told with its registration, and with each check by hand, as warnings beside it.
 //!
+//! **A card that changes** in what a model, the router or a user reads of it, or in where its calls go, waits for a word: the one that
+//! was registered serves until then.
+//!
 //! **How they are.** Each agent's card is fetched again by the clock ([`Checks`]); hosts pass over those that cannot be had, and
 //! are not offered those that their operator has switched off.
 //!
 //! Not here: who talks to the agents (the hosts do), and any list of types in code.
 
 mod access;
+mod approve_agent;
 mod body;
 mod broker_cards;
 mod check_agent;
@@ -32,6 +36,7 @@ mod error;
 mod find_agent;
 mod list_agents;
 mod list_types;
+mod pinned;
 mod register_agent;
 mod rehearsal;
 mod remove_agent;
@@ -50,6 +55,7 @@ use edge::{Error, Front, Function, Ground};
 use outbound::Outbound;
 use routes::{Route, Routes};
 use store::Store;
+use url::Url;
 
 pub use broker_cards::BrokerCards;
 pub use checks::{CHECK_EVERY, Checks};
@@ -79,6 +85,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
     let verifier = ground.verifier(&config.url, config.issuers)?;
     let state = Arc::new(State {
         verifier,
+        url: config.url,
         store: ground.store,
         outbound: ground.outbound,
         broker_cards,
@@ -90,6 +97,8 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
 
 /// What the registry works with.
 pub struct State {
+    /// The registry's own URL.
+    pub url: Url,
     /// Where cards and types lie.
     pub store: Store,
     /// How cards are fetched.
@@ -131,6 +140,11 @@ fn served() -> Routes<Arc<State>> {
             "/agents/{id}/check",
             "fetches an agent's card again, and records its health",
             check_agent::check,
+        )
+        .post(
+            "/agents/{id}/approve",
+            "lets an agent's changed card serve from now on",
+            approve_agent::approve,
         )
         .post(
             "/agents/{id}/disable",

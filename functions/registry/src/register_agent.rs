@@ -23,6 +23,7 @@ use crate::body::parse;
 use crate::broker_cards;
 use crate::declare_type;
 use crate::error::RouteError;
+use crate::pinned;
 use crate::rehearsal::{self, why};
 use crate::rules::{Terms, admit, type_names};
 use crate::view::AgentView;
@@ -106,21 +107,7 @@ pub(crate) async fn register(
     let skills = admit(&card, &terms)
         .and_then(|skills| callable(&state, &card).map(|()| skills))
         .map_err(RouteError::Card)?;
-    for (name, scope) in &new {
-        declare_type::declare_as(cards, name, *scope).await?;
-    }
-    // Types of tenants' own agents are private in any case.
-    if registration.private || tenant.is_none() && is_secured(&card) {
-        for name in types_of(&skills) {
-            cards.set_private(&name, true).await?;
-        }
-    }
     let now = state.clock.now();
-    let status = if known.is_some() {
-        StatusCode::OK
-    } else {
-        StatusCode::CREATED
-    };
     let agent = RegisteredAgent {
         id,
         tenant,
@@ -133,8 +120,26 @@ pub(crate) async fn register(
         // Who registers a card again has it taken over; switched on it is by its operator.
         disabled: known.as_ref().is_some_and(|known| known.disabled),
         link_hosts: named_hosts
-            .or(known.map(|known| known.link_hosts))
+            .or(known.as_ref().map(|known| known.link_hosts.clone()))
             .unwrap_or_default(),
+        pending: None,
+    };
+    if let Some(reason) = pinned::refused_name(&agent.card, &others(&state, &agent).await?) {
+        return Err(RouteError::Card(vec![reason]));
+    }
+    for (name, scope) in &new {
+        declare_type::declare_as(cards, name, *scope).await?;
+    }
+    // Types of tenants' own agents are private in any case.
+    if registration.private || agent.tenant.is_none() && is_secured(&agent.card) {
+        for name in types_of(&agent.skills) {
+            cards.set_private(&name, true).await?;
+        }
+    }
+    let status = if known.is_some() {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
     };
     done(cards.put(&agent).await?)?;
     by.told(
@@ -144,6 +149,20 @@ pub(crate) async fn register(
     );
     let warnings = rehearsal::warnings(&state, &agent.card).await;
     Ok((status, Json(AgentView::warned(agent, warnings))))
+}
+
+/// The agents that a reader sees beside this one.
+pub(crate) async fn others(
+    state: &State,
+    agent: &RegisteredAgent,
+) -> Result<Vec<RegisteredAgent>, RouteError> {
+    let cards = state.store.registry();
+    let mut others = cards.all(Visibility::Global).await?;
+    if agent.tenant.is_some() {
+        others.extend(cards.all(agent.visibility()).await?);
+    }
+    others.retain(|other| other.id != agent.id);
+    Ok(others)
 }
 
 /// The types of a card, and of its registration, that nobody declared, as the registration declares them.

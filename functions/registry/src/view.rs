@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::{CardSignature, DeclaredType, Health, RegisteredAgent};
 
+use crate::pinned;
+
 /// A registered agent, as its readers see it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,9 +27,21 @@ pub(crate) struct AgentView {
     /// Where it may send users to sign in, beside its card's host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     link_hosts: Vec<String>,
+    /// What its card says now, where that is something else than what was registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<PendingView>,
     /// What of it will not work, where that was tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+}
+
+/// A card that waits for a word.
+#[derive(Serialize)]
+struct PendingView {
+    since: Timestamp,
+    /// What an approval of it names.
+    pin: String,
+    changes: Vec<pinned::Change>,
 }
 
 impl AgentView {
@@ -41,6 +55,11 @@ impl AgentView {
 
 impl From<RegisteredAgent> for AgentView {
     fn from(agent: RegisteredAgent) -> Self {
+        let pending = agent.pending.as_ref().map(|pending| PendingView {
+            since: pending.since,
+            pin: pinned::pin(&pending.card),
+            changes: pinned::changes(&agent.card, &pending.card),
+        });
         Self {
             id: agent.id.to_string(),
             tenant: agent.tenant.map(|tenant| tenant.prefix().to_owned()),
@@ -51,6 +70,7 @@ impl From<RegisteredAgent> for AgentView {
             signature: agent.signature,
             registered_at: agent.registered_at,
             link_hosts: agent.link_hosts,
+            pending,
             warnings: Vec::new(),
         }
     }

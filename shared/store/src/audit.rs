@@ -88,6 +88,10 @@ actions! {
     AgentEnable = "registry.enable",
     /// An agent was switched off.
     AgentDisable = "registry.disable",
+    /// An agent's card says something else than what was registered, and waits for a word.
+    AgentChange = "registry.change",
+    /// An agent's changed card was approved.
+    AgentApprove = "registry.approve",
     /// The scope of a type of agents was declared.
     TypeDeclare = "registry.type",
     /// A type was removed.

@@ -51,6 +51,23 @@ pub struct RegisteredAgent {
     /// Hosts, beside that of its card, to which it may send users to sign in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link_hosts: Vec<String>,
+    /// Its card as it says now, where that is something else than what was registered: nobody has approved it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<PendingCard>,
+}
+
+/// A card that is not the one that was registered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingCard {
+    /// The card as fetched.
+    pub card: Value,
+    /// The tags of each skill.
+    pub skills: Vec<Vec<Tag>>,
+    /// What its signatures said.
+    pub signature: CardSignature,
+    /// Since when it says so.
+    pub since: Timestamp,
 }
 
 /// What the signatures of a card said. A card with a bad one is not kept.

@@ -54,7 +54,9 @@ use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use domain::{Entropy, SystemEntropy};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-pub use cards::{CardSignature, Cards, Declared, DeclaredType, Health, Put, RegisteredAgent, Visibility};
+pub use cards::{
+    CardSignature, Cards, Declared, DeclaredType, Health, PendingCard, Put, RegisteredAgent, Visibility,
+};
 pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
 pub use grants::{Claim, ConsentWrite, Grants, StoredGrant};

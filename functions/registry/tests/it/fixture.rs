@@ -66,6 +66,7 @@ impl Registry {
                 issuer: "https://platform.example".to_owned(),
                 key: Arc::new(SigningKey::generate().unwrap().0),
             }),
+            url: URL.parse().unwrap(),
             store,
             outbound: Outbound::new(policy, entropy.clone()),
             verifier: Verifier::new(URL.to_owned(), issuers.collect()).unwrap(),

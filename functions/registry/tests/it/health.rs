@@ -44,7 +44,7 @@ async fn every_agent_is_looked_at_by_the_clock() {
         );
     }
 
-    // One is gone, the other says something new.
+    // One is gone, the other says something new, which waits for a word.
     registry.cards.reset().await;
     registry
         .serve("/w.json", &card("Weather 2", &["type:weather", "region:eu"]))
@@ -57,6 +57,13 @@ async fn every_agent_is_looked_at_by_the_clock() {
         "{unwell}"
     );
     let host = registry.token(By::Acme, &["registry:read"]);
+    assert_eq!(registry.ids("/agents?tag=region:eu", &host).await, [""; 0]);
+    let agent = registry.get(&format!("/agents/{weather}"), &host).await.body;
+    assert_eq!(agent["card"]["name"], "Weather");
+    let approve = format!("/agents/{weather}/approve");
+    let body = json!({"pin": agent["pending"]["pin"]});
+    let approved = registry.call("POST", &approve, &registry.admin(), body).await;
+    assert_eq!(approved.status, StatusCode::OK, "{}", approved.body);
     assert_eq!(registry.ids("/agents?tag=region:eu", &host).await, [weather]);
 
     registry

@@ -8,6 +8,7 @@
 
 mod fixture;
 mod health;
+mod pending;
 mod registration;
 mod rehearsal;
 mod rubbish;

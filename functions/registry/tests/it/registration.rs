@@ -413,7 +413,7 @@ async fn who_asks_again_is_told_only_of_changes() {
 }
 
 #[tokio::test]
-async fn a_check_records_how_the_agent_is_and_takes_over_a_good_card() {
+async fn a_check_records_how_the_agent_is_and_what_its_card_has_come_to_say() {
     let registry = Registry::start().await;
     registry.declare("echo", "global").await;
     let url = registry.serve("/e.json", &card("Echo", &["demo"])).await;
@@ -454,7 +454,14 @@ async fn a_check_records_how_the_agent_is_and_takes_over_a_good_card() {
 
     registry.cards.reset().await;
     registry.serve("/e.json", &card("Echo 2", &["other words"])).await;
-    assert_eq!(checked().await.body["health"]["ok"], true);
+    let now = checked().await.body;
+    assert_eq!(
+        (&now["health"]["ok"], &now["card"]["name"]),
+        (&json!(true), &json!("Echo"))
+    );
+    let approve = format!("/agents/{}/approve", id.as_str().unwrap());
+    let pin = json!({"pin": now["pending"]["pin"]});
+    registry.call("POST", &approve, &registry.admin(), pin).await;
     let now = registry.get("/agents?tag=type:echo", &host).await.body;
     assert_eq!(
         now["agents"][0]["card"]["name"], "Echo 2",

@@ -31,6 +31,7 @@ fn registered(tenant_name: Option<&str>, url: &str, tags: &[&str]) -> Registered
         signature: CardSignature::Good { kid: "k".into() },
         disabled: false,
         link_hosts: Vec::new(),
+        pending: None,
     }
 }
 

@@ -632,6 +632,7 @@ fn registered() -> RegisteredAgent {
         signature: CardSignature::Good { kid: "k".to_owned() },
         disabled: false,
         link_hosts: Vec::new(),
+        pending: None,
     }
 }
 

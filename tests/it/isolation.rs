@@ -110,6 +110,7 @@ async fn another_tenants_card_never_reaches_a_host_in_any_way() {
         (reqwest::Method::DELETE, format!("/agents/{id}")),
         (reqwest::Method::POST, format!("/agents/{id}/check")),
         (reqwest::Method::POST, format!("/agents/{id}/unreached")),
+        (reqwest::Method::POST, format!("/agents/{id}/approve")),
     ] {
         let writing = local
             .system

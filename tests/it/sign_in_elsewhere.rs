@@ -155,6 +155,11 @@ async fn people_of_another_issuer_come_work_and_leave() {
     world
         .asks(Method::PUT, "/issuers", Some(json!({ "requireAcr": "amr:otp" })))
         .await;
+    assert_eq!(
+        world.is_there(&two).await,
+        "nobody",
+        "whoever came in without it is out"
+    );
     let mut third = Browser::default();
     let page = world.signs_in(&mut third, "/signin", &[("login", "ada")]).await;
     assert!(page.html.contains("asks for a stronger sign-in"), "{page:?}");
@@ -178,5 +183,11 @@ async fn people_of_another_issuer_come_work_and_leave() {
     assert_eq!(page.status.as_u16(), 503);
     assert!(page.html.contains("The service does not answer"), "{page:?}");
     assert_eq!(user.get("/api/session").await.json()["who"], "person");
+
+    // Who leaves an issuer gets its people out with the same word.
+    let own = json!({ "offered": ["idp"], "requireAcr": "" });
+    world.asks(Method::PUT, "/issuers", Some(own)).await;
+    assert_eq!(world.is_there(&third).await, "nobody");
+    assert_eq!(world.is_there(&fourth).await, "nobody");
     world.local.system.stop().await;
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use domain::{Tenant, parse_tokens};
+use domain::{SignInRule, Tenant, parse_tokens};
 use edge::config::{ConfigError, Env};
 use url::Url;
 
@@ -28,6 +28,9 @@ pub struct Config {
     pub session_key: String,
     /// `REQUIRE_SIGN_IN` (default `true`): whether nobody is let in who has not signed in; with `false` there are guests.
     pub require_sign_in: bool,
+    /// `SIGN_IN_ISSUERS` (default `idp`) and `REQUIRE_ACR`: where people sign in, and what that must have been. A session that began
+    /// otherwise is none.
+    pub sign_in: SignInRule,
     /// `TOKENS_PER_DAY`: the host's own limit of tokens of language models in a day, for the tenant's operators to see.
     pub tokens_per_day: Option<u64>,
     /// `PUSH_SERVICES` (hosts with commas between them): push services that browsers may be reached at beside those of their makers.
@@ -53,6 +56,7 @@ impl Config {
         let idp = env.optional("IDP_URL");
         let session_key = env.required("SESSION_KEY_SECRET");
         let require_sign_in = env.or("REQUIRE_SIGN_IN", true);
+        let sign_in = env.sign_in();
         let tokens_per_day: Result<Option<DailyTokens>, ConfigError> = env.optional("TOKENS_PER_DAY");
         let push_services = env.or("PUSH_SERVICES", PushServices::default());
         let grace = env.seconds_or("CHAT_GRACE", usual.grace);
@@ -64,6 +68,7 @@ impl Config {
             idp: idp?,
             session_key: session_key?,
             require_sign_in: require_sign_in?,
+            sign_in: sign_in?,
             tokens_per_day: tokens_per_day?.map(|DailyTokens(tokens)| tokens),
             push_services: push_services?,
             grace: grace?,

@@ -50,7 +50,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         host_url: config.host_url,
         registry: config.registry,
         idp: config.idp,
-        store: ground.store,
+        store: ground.store.admitting(config.sign_in),
         outbound: ground.outbound,
         clock: ground.clock,
         entropy: ground.entropy,
@@ -252,7 +252,7 @@ fn served() -> Routes<Arc<state::AppState>> {
         )
         .post(
             "/api/ops/agents/{id}/{verb}",
-            "has an agent of the tenant's looked at, or switches it off or on",
+            "has an agent of the tenant's looked at, switches it off or on, or approves its changed card",
             ops::agents::act,
         )
         .get(

@@ -1,11 +1,9 @@
 //! The function's settings.
 
 use auth::Issuer;
-use domain::{AgentName, Tenant};
+use domain::{AgentName, SignInRule, Tenant};
 use edge::config::{ConfigError, Env};
 use url::Url;
-
-use crate::issuers::{Demands, IssuerIds};
 
 /// The function's settings, read once.
 #[derive(Debug, Clone)]
@@ -23,10 +21,8 @@ pub struct Config {
     /// `OAUTH_PROVIDERS_SECRET`: the name or ARN of the secret that holds the providers that know us, as JSON
     /// `{"idp": {"issuer", "client_id", "client_secret"}}`.
     pub providers: String,
-    /// `SIGN_IN_ISSUERS` (default `idp`): the ids of the providers that people sign in to the chat at, such as `idp,corp`.
-    pub sign_in_issuers: IssuerIds,
-    /// `REQUIRE_ACR`: what a sign-in must have been, one of these: values of `acr`, and of `amr` behind `amr:`.
-    pub require_acr: Demands,
+    /// `SIGN_IN_ISSUERS` (default `idp`) and `REQUIRE_ACR`: where people sign in to the chat, and what that must have been.
+    pub sign_in: SignInRule,
 }
 
 /// The proofs of a browser that an agent's deployment takes.
@@ -79,16 +75,14 @@ impl Config {
         let base = env.required("TENANT_BASE_URL");
         let sealing_keys = env.required("SEALING_KEYS_SECRET");
         let providers = env.required("OAUTH_PROVIDERS_SECRET");
-        let sign_in_issuers = env.or("SIGN_IN_ISSUERS", IssuerIds::default());
-        let require_acr = env.or("REQUIRE_ACR", Demands::default());
+        let sign_in = env.sign_in();
         Ok(Self {
             serves: serves?,
             base: base?,
             proofs: proofs?,
             sealing_keys: sealing_keys?,
             providers: providers?,
-            sign_in_issuers: sign_in_issuers?,
-            require_acr: require_acr?,
+            sign_in: sign_in?,
         })
     }
 }

@@ -2,18 +2,24 @@
 //!
 //! A person is an issuer and a subject there, never a name or an address.
 
-use domain::{ExposeSecret, Owner, SecretString, Timestamp};
+use std::time::Duration;
+
+use domain::{ExposeSecret, Owner, SecretString, SignInProof, Timestamp};
 use outbound::oauth::{CodeExchange, ServerMetadata};
 use store::{Person, Profile, person_id};
 
 use crate::attempt::Attempt;
 use crate::id_token::{self, Expected, ForeignIdentity, Identity};
 use crate::issuers::SignInIssuer;
+use crate::sign_in::MAX_AGE;
 use crate::sign_in_page::SignInPage;
 use crate::state::State;
 
 /// The types that identity tokens say they are.
 const TYPES: [&str; 2] = ["JWT", ""];
+
+/// So far may an issuer's clock and ours be apart.
+const SKEW: Duration = Duration::from_secs(120);
 
 /// Somebody who signs in, and may.
 pub(crate) struct Identified {
@@ -72,6 +78,14 @@ pub(crate) async fn by_code(
     })?;
     let roles = provider.sign_in.roles_claim.as_deref();
     let identity = id_token::foreign(&claims, &nonce, roles).map_err(|reason| unusable(app, reason))?;
+    // OpenID Connect Core 3.1.3.7 (13): it was asked for a proof of so long ago at most.
+    let now = app.clock().now();
+    if identity.auth_time > now.after(SKEW) {
+        return Err(unusable(app, "auth_time lies ahead"));
+    }
+    if identity.auth_time.after(MAX_AGE).after(SKEW) < now {
+        return Err(SignInPage::TooOld);
+    }
     if !app
         .sign_in
         .demands
@@ -119,6 +133,7 @@ async fn own(
             auth_time,
             id: Some(id.clone()),
             sid: None,
+            proof: Some(SignInProof::new(&issuer.id, None, &[])),
         },
         id,
         work: known.and_then(|known| known.owner),
@@ -156,6 +171,11 @@ async fn foreign(
             auth_time,
             id: Some(id.clone()),
             sid: identity.sid,
+            proof: Some(SignInProof::new(
+                &issuer.id,
+                identity.acr.as_deref(),
+                &identity.amr,
+            )),
         },
         id,
         work: known.owner,

@@ -52,7 +52,7 @@ use edge::{Error, Front, Function, Ground};
 use routes::{Route, Routes};
 
 pub use config::{Config, Serves, TakenProofs};
-pub use issuers::{Demands, IssuerIds, SignInIssuer, SignInIssuers};
+pub use issuers::{SignInIssuer, SignInIssuers};
 pub use proof::Proofs;
 pub use state::State;
 
@@ -72,8 +72,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
     let (tenant, agent, proofs, sign_in) = match config.serves {
         Serves::Tenant(tenant) => {
             let browsers = BrowserKeys::of(&sealer, &tenant)?;
-            let (ids, demands) = (config.sign_in_issuers, config.require_acr);
-            let sign_in = SignInIssuers::new(&ids, demands, &providers, keys)?;
+            let sign_in = SignInIssuers::new(config.sign_in.clone(), &providers, keys)?;
             (tenant, None, Proofs::Made(Arc::new(browsers)), sign_in)
         }
         // Whose a request is, its link or its state says; it has users in no tenant of its own.
@@ -93,7 +92,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
             providers: Arc::new(providers),
             tenant,
             agent,
-            store: ground.store,
+            store: ground.store.admitting(config.sign_in),
             outbound: ground.outbound,
             clock: ground.clock,
             entropy: ground.entropy,

@@ -3,6 +3,8 @@
 //! Another site's link or script gets no further than a page that asks: whoever is signed in over there would otherwise be
 //! signed in here without having wanted it.
 
+use std::time::Duration;
+
 use axum::extract::RawQuery;
 use axum::response::Response;
 use domain::ExposeSecret;
@@ -24,7 +26,7 @@ const SCOPES: [&str; 2] = ["openid", "profile"];
 /// Seconds after which a sign-in at the issuer is too old, there: thirty days. An issuer that is asked for a `max_age` has to say when the
 /// person signed in (`auth_time`, OIDC Core §3.1.2.1), and a session's end depends on that. It is longer than a session here, so that
 /// one can be renewed without a question.
-const MAX_AGE: u64 = 30 * 24 * 3600;
+pub(crate) const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 pub(crate) async fn sign_in(visit: Visit, RawQuery(query): RawQuery) -> Response {
     let asked = Asked::read(&query.unwrap_or_default());
@@ -76,7 +78,7 @@ async fn leave(visit: &Visit, asked: &Asked) -> Result<Response, SignInPage> {
     });
     let prompt = asked.prompt.value().map(|prompt| ("prompt", prompt.to_owned()));
     let kind = app.sign_in.demands.asked().map(|kinds| ("acr_values", kinds));
-    let max_age = ("max_age", MAX_AGE.to_string());
+    let max_age = ("max_age", MAX_AGE.as_secs().to_string());
     for (name, value) in prompt.into_iter().chain(kind).chain([max_age]) {
         url.query_pairs_mut().append_pair(name, &value);
     }

@@ -32,8 +32,8 @@ pub(crate) async fn approve(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Json<AgentView>, RouteError> {
-    let Approval { pin } = parse(&body)?;
     let (agent, by) = changeable(&state, writer, &id).await?;
+    let Approval { pin } = parse(&body)?;
     let pending = agent
         .pending
         .clone()

@@ -32,6 +32,14 @@ pub(super) enum Agent {
     Enable(Registered),
     /// Fetch an agent's card again, and show its health
     Check(Registered),
+    /// Show what of an agent's card has changed since it was registered, and let it serve
+    Approve {
+        #[command(flatten)]
+        agent: Registered,
+        /// Approve it
+        #[arg(long)]
+        yes: bool,
+    },
     Move(Move),
 }
 
@@ -84,6 +92,7 @@ impl Agent {
             Self::Disable(registered) => registered.disable().await,
             Self::Enable(registered) => registered.enable().await,
             Self::Check(registered) => registered.check().await,
+            Self::Approve { agent, yes } => agent.approve(yes).await,
             Self::Move(moved) => moved.run(),
         }
     }

@@ -146,6 +146,9 @@ pub(super) fn health(agent: &Value) -> String {
     }
     let ok = agent.pointer("/health/ok").and_then(Value::as_bool);
     match (ok, text(agent, "/health/reason")) {
+        (Some(true), _) if agent.get("pending").is_some() => {
+            "healthy; its card has changed: `switchyard agent approve`".to_owned()
+        }
         (Some(true), _) => "healthy".to_owned(),
         (_, reason) => format!("unhealthy: {}", reason.unwrap_or("unknown")),
     }

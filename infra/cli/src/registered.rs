@@ -1,8 +1,8 @@
-//! `switchyard agent remove`, `disable`, `enable` and `check`: an agent that is registered, by its id or its name.
+//! `switchyard agent remove`, `disable`, `enable`, `approve` and `check`: an agent that is registered, by its id or its name.
 
 use clap::Args;
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Failure;
 use super::agents::{self, health, printable, text, url_of};
@@ -56,6 +56,41 @@ impl Registered {
             named(&agent),
             printable(&health(&agent))
         );
+        Ok(())
+    }
+
+    /// Shows what of a card has changed, and has it serve where that is said with it.
+    pub(super) async fn approve(self, yes: bool) -> Result<(), Failure> {
+        let (endpoints, client, agent) = self.find().await?;
+        let Some(pin) = text(&agent, "/pending/pin") else {
+            outln!("{}: its card is the one that was registered", named(&agent));
+            return Ok(());
+        };
+        let changes = agent.pointer("/pending/changes").and_then(Value::as_array);
+        for change in changes.into_iter().flatten() {
+            let at = |name: &str| {
+                change
+                    .get(name)
+                    .and_then(Value::as_str)
+                    .map_or_else(|| "nothing".to_owned(), printable)
+            };
+            outln!("{}\n  - {}\n  + {}", at("at"), at("before"), at("after"));
+        }
+        if !yes {
+            return Err(Failure::other(
+                "nothing is changed: the same with --yes has this card serve",
+            ));
+        }
+        let call = Call {
+            token: Some(&endpoints.registry_token),
+            ..Call::with_body(
+                Method::POST,
+                url_of(&endpoints, &agent, "/approve"),
+                &json!({ "pin": pin }),
+            )
+        };
+        client.json(call).await?;
+        outln!("approved {}", named(&agent));
         Ok(())
     }
 

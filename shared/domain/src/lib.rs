@@ -45,6 +45,7 @@ mod plan;
 mod rest;
 mod setting;
 mod shared;
+mod sign_in;
 mod state;
 mod stored;
 mod tag;
@@ -85,6 +86,7 @@ pub use rest::RECORDS;
 pub use setting::{
     InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens, tokens_per_day,
 };
+pub use sign_in::{Demands, IssuerIds, OWN_ISSUER, SignInProof, SignInRule};
 pub use state::{InvalidTransition, TaskState};
 pub use tag::{InvalidTag, Tag, TypeScope};
 pub use task::{Event, EventKind, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, WorkNote};

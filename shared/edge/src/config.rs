@@ -32,8 +32,8 @@
 //! | `EMBED` | host_agent | where `MODELS` is empty: the hosted model of sentences that words are understood by, JSON `{"kind": "bedrock", "model"}` (Titan Text Embeddings V2, Cohere Embed 3) or `{"kind": "openai", "url", "model", "key"}` (any server with `/embeddings` below `url`); each may say `dimensions`; another model wants another name, as vectors are kept under it | words alone |
 //! | `PLAN_APPROVAL` | host_agent | which plans wait until their user says go: `always` (every task in which more than one piece of work is handed out), `over:N` (those of more than N) or `never` | `never` |
 //! | `TOKENS_PER_DAY` | host_agent, chat_api | tokens of language models that the tenant may use in a day (UTC), unless its own setting `tokens_per_day` says otherwise | required where `MODELS` has a hosted one |
-//! | `SIGN_IN_ISSUERS` | oauth_callback | where people sign in to the chat: ids of the secret's providers, with commas between them | `idp`, the tenant's authorization server |
-//! | `REQUIRE_ACR` | oauth_callback | what a sign-in must have been, one of these: values of `acr`, and of `amr` behind `amr:`, with blanks between them | anything |
+//! | `SIGN_IN_ISSUERS` | oauth_callback, chat_api | where people sign in to the chat: ids of the secret's providers, with commas between them; `id=ISSUER` names the one it must be | `idp`, the tenant's authorization server |
+//! | `REQUIRE_ACR` | oauth_callback, chat_api | what a sign-in must have been, one of these: values of `acr`, and of `amr` behind `amr:`, with blanks between them | anything |
 //! | `REQUIRE_SIGN_IN` | chat_api | `true`: nobody is let in who has not signed in at the tenant's authorization server; `false`: there are guests too | `true` |
 //! | `PUSH_SERVICES` | chat_api | hosts of push services that browsers may be reached at beside those of their makers (Google, Mozilla, Apple, Microsoft), with commas between them; `*.push.example.com` is every host below that one | none |
 //! | `CHAT_GRACE` | chat_api | seconds for which a chat's turn stays open at most while the host itself works; once all is handed over or waits it ends 2 s later | 60 |
@@ -107,7 +107,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use domain::Tenant;
+use domain::{Demands, IssuerIds, SignInRule, Tenant};
 use serde::de::DeserializeOwned;
 
 use crate::Error;
@@ -264,6 +264,19 @@ impl Env {
             Ok(_) => Err(self.problem("TENANT_PREFIX", "is of another tenant than TENANT_ID".to_owned())),
             Err(error) => Err(self.problem("TENANT_PREFIX", format!("is not valid: {error}"))),
         }
+    }
+
+    /// Whom a tenant lets in: `SIGN_IN_ISSUERS` and `REQUIRE_ACR`.
+    ///
+    /// # Errors
+    /// When one is wrong; also told by [`Env::finish`].
+    pub fn sign_in(&mut self) -> Result<SignInRule, ConfigError> {
+        let issuers = self.or("SIGN_IN_ISSUERS", IssuerIds::default());
+        let demands = self.or("REQUIRE_ACR", Demands::default());
+        Ok(SignInRule {
+            issuers: issuers?,
+            demands: demands?,
+        })
     }
 
     /// A variable with a default.

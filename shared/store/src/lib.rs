@@ -51,7 +51,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use domain::{Entropy, SystemEntropy};
+use domain::{Entropy, SignInRule, SystemEntropy};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 pub use cards::{
@@ -90,6 +90,8 @@ pub use vectors::Vectors;
 pub struct Store {
     inner: Arc<Inner>,
     entropy: Arc<dyn Entropy>,
+    /// Whom its tenant lets in now; nothing where that is nobody's business here.
+    sign_in: Option<Arc<SignInRule>>,
 }
 
 struct Inner {
@@ -146,6 +148,16 @@ impl Store {
                 remembered: tenants::Remembered::default(),
             }),
             entropy: Arc::new(SystemEntropy),
+            sign_in: None,
+        }
+    }
+
+    /// The same store, in which nothing counts that somebody proved whom this rule would not let in: sessions, shares, subscriptions.
+    #[must_use]
+    pub fn admitting(self, rule: SignInRule) -> Self {
+        Self {
+            sign_in: Some(Arc::new(rule)),
+            ..self
         }
     }
 

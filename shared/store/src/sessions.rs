@@ -12,7 +12,7 @@ mod replaced;
 mod shares;
 mod subscriptions;
 
-use domain::{Owner, Tenant, Timestamp};
+use domain::{Owner, SignInProof, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, number};
@@ -84,6 +84,9 @@ pub struct Person {
     /// The issuer's own session, where it named one: its end is this session's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sid: Option<String>,
+    /// How they proved it: what the tenant's rule is held against at each look. Sessions of older releases do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<SignInProof>,
 }
 
 impl Person {

@@ -610,6 +610,7 @@ async fn session_for(local: &Local, name: &str, owner: Owner) -> String {
             auth_time: now,
             id: None,
             sid: None,
+            proof: None,
         }),
         guest: None,
         pushes: store::Pushes::default(),

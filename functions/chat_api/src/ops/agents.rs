@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};
+use bytes::Bytes;
 use domain::{AgentId, Owner};
 use http::request::Parts;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use store::audit::{self, Action, Actor, Audit};
 use store::{ROLES, SignedIn};
@@ -58,16 +60,32 @@ pub(crate) async fn agents(
     Ok(Json(json!({"agents": agents})))
 }
 
-/// `POST /api/ops/agents/{id}/{verb}`: has one looked at anew, or switches it off or on.
+/// Which changed card is approved.
+#[derive(Deserialize)]
+struct Approval {
+    pin: String,
+}
+
+/// `POST /api/ops/agents/{id}/{verb}`: has one looked at anew, switches it off or on, or approves its changed card.
 pub(crate) async fn act(
     State(room): State<Arc<AppState>>,
     Operator(owner): Operator,
     _: MayChange,
     Path((id, verb)): Path<(String, String)>,
+    body: Bytes,
 ) -> Result<Json<Value>, RouteError> {
     let verb = Verb::parse(&verb).ok_or(RouteError::NotFound)?;
     let id = AgentId::parse(&id).map_err(|_| RouteError::NotFound)?;
-    let agent = room.registry.act(&owner, id, verb).await?;
+    let body = match verb {
+        Verb::Approve => {
+            let Approval { pin } = serde_json::from_slice(&body).map_err(|_| {
+                RouteError::invalid("invalid_request", "say which card: `pin`, as the agent shows it")
+            })?;
+            json!({ "pin": pin })
+        }
+        Verb::Check | Verb::Disable | Verb::Enable => json!({}),
+    };
+    let agent = room.registry.act(&owner, id, (verb, &body)).await?;
     let event = Audit {
         action: Action::OpsAgent,
         tenant: Some(&room.tenant),
@@ -122,5 +140,6 @@ fn shown(agent: &Value) -> Value {
         "checkedAt": at("/health/checkedAt"),
         "reason": at("/health/reason"),
         "registeredAt": at("/registeredAt"),
+        "pending": at("/pending"),
     })
 }

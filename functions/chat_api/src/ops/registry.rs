@@ -7,7 +7,7 @@ use auth::{Grant, KeyError, SigningKey};
 use domain::{AgentId, Clock, Entropy, Owner, SecretString, Tenant};
 use http::Method;
 use outbound::{CallError, Outbound, below};
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::Url;
 
 use crate::error::RouteError;
@@ -34,6 +34,7 @@ pub(crate) enum Verb {
     Check,
     Disable,
     Enable,
+    Approve,
 }
 
 impl Verb {
@@ -42,6 +43,7 @@ impl Verb {
             "check" => Some(Self::Check),
             "disable" => Some(Self::Disable),
             "enable" => Some(Self::Enable),
+            "approve" => Some(Self::Approve),
             _ => None,
         }
     }
@@ -51,7 +53,19 @@ impl Verb {
             Self::Check => "check",
             Self::Disable => "disable",
             Self::Enable => "enable",
+            Self::Approve => "approve",
         }
+    }
+}
+
+/// What a registry has against a card.
+fn reasons(refused: &Value) -> String {
+    let all = refused.get("reasons").and_then(Value::as_array);
+    let all: Vec<&str> = all.into_iter().flatten().filter_map(Value::as_str).collect();
+    match (all.is_empty(), refused.get("message").and_then(Value::as_str)) {
+        (true, Some(message)) => message.to_owned(),
+        (true, None) => "the registry refuses that".to_owned(),
+        (false, _) => all.join("; "),
     }
 }
 
@@ -81,14 +95,18 @@ impl RegistryClient {
         Ok(found)
     }
 
-    /// Has an agent looked at, or switched off or on; the agent as it is then.
-    pub(crate) async fn act(&self, operator: &Owner, id: AgentId, verb: Verb) -> Result<Value, RouteError> {
+    /// Has an agent looked at, switched off or on, or its changed card approved, which the body names; the agent as it is then.
+    pub(crate) async fn act(
+        &self,
+        operator: &Owner,
+        id: AgentId,
+        (verb, body): (Verb, &Value),
+    ) -> Result<Value, RouteError> {
         let token = self.token(operator)?;
         let url = below(&self.url, &format!("agents/{id}/{}", verb.name()));
-        let body = json!({});
         let asked = self
             .outbound
-            .request_json(Method::POST, &url, Some(&body), Some(&token));
+            .request_json(Method::POST, &url, Some(body), Some(&token));
         match asked.await.map_err(RouteError::Registry)? {
             (200, agent) => Ok(agent),
             (403, _) => Err(RouteError::conflict(
@@ -98,8 +116,12 @@ impl RegistryClient {
             (404, _) => Err(RouteError::NotFound),
             (409, _) => Err(RouteError::conflict(
                 "conflict",
-                "somebody else changes this agent; try again shortly",
+                match verb {
+                    Verb::Approve => "its card has changed since you read it, or waits no more: look again",
+                    _ => "somebody else changes this agent; try again shortly",
+                },
             )),
+            (400 | 422, refused) => Err(RouteError::invalid("invalid_request", &reasons(&refused))),
             (status, _) => Err(RouteError::Registry(CallError::Status(status))),
         }
     }

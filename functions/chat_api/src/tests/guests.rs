@@ -63,6 +63,7 @@ async fn person(world: &World, name: &str, before: Option<&Browser>, shared: boo
             auth_time: now,
             id: Some(id),
             sid: None,
+            proof: None,
         }),
         guest,
         pushes: store::Pushes::default(),

@@ -84,7 +84,7 @@ async fn an_operator_sees_the_agents_and_switches_the_tenants_own() {
     let shown = json!({
         "id": ID, "name": "Echo", "version": "2", "types": ["echo"], "cardUrl": "https://agents.example/card.json", "isOwn": true,
         "isEnabled": true, "isWell": false, "checkedAt": "2026-01-01T00:00:00.000Z", "reason": "no card",
-        "registeredAt": "2026-01-01T00:00:00.000Z",
+        "registeredAt": "2026-01-01T00:00:00.000Z", "pending": null,
     });
     assert_eq!(listed["agents"][0], shown);
     assert_eq!(listed["agents"][1]["isOwn"], false);

@@ -77,6 +77,7 @@ pub(super) async fn signed_in(world: &World) -> Browser {
             auth_time: now,
             id: None,
             sid: None,
+            proof: None,
         }),
         guest: None,
         pushes: store::Pushes::default(),

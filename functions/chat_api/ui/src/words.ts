@@ -184,6 +184,8 @@ export const words = {
   switchOff: 'Disable',
   switchOn: 'Enable',
   lookAgain: 'Check now',
+  cardChanged: 'Its card has changed: the one before serves until this one is approved',
+  approve: 'Approve',
   card: 'Card',
   registered: 'Registered',
   lookedAt: 'checked',

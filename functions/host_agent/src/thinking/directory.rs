@@ -283,11 +283,13 @@ impl KnownAgents {
             private_types,
             ..
         } = found;
+        let mut agents: Vec<Candidate> = agents
+            .into_iter()
+            .filter_map(|agent| candidate(agent, bridge))
+            .collect();
+        tell_apart(&mut agents);
         Self {
-            agents: agents
-                .into_iter()
-                .filter_map(|agent| candidate(agent, bridge))
-                .collect(),
+            agents,
             types,
             place: Some(registry.origin()),
             private_types,
@@ -492,6 +494,23 @@ fn brief(agent_type: &AgentType, card: &ForeignCard, skills: &[&ForeignSkill]) -
         description: &card.description,
     };
     AgentBrief::new(agent_type.clone(), card, texts)
+}
+
+/// Has agents of one name be called by their hosts as well: nobody could choose between them otherwise.
+fn tell_apart(agents: &mut [Candidate]) {
+    let name = |agent: &Candidate| agent.card.name.trim().to_lowercase();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for agent in agents.iter() {
+        *counts.entry(name(agent)).or_default() += 1;
+    }
+    for agent in agents
+        .iter_mut()
+        .filter(|agent| counts.get(&name(agent)).is_some_and(|count| *count > 1))
+    {
+        if let Some(host) = agent.card.endpoints.first().and_then(|to| to.url.host_str()) {
+            agent.card.name = format!("{} ({host})", agent.card.name.trim());
+        }
+    }
 }
 
 fn candidate(found: FoundAgent, bridge: Option<&MqttBridge>) -> Option<Candidate> {

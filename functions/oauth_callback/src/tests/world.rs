@@ -14,7 +14,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use consent::{Consent, ConsentRequest, ConsentStore, Consents, Stage};
 use domain::{
     AgentName, ContextId, EventKind, GrantKey, ManualClock, Message, MessageId, NewTask, Owner, Part,
-    Revision, SystemEntropy, Task, TaskId, TaskState, Tenant, Timestamp,
+    Revision, SignInRule, SystemEntropy, Task, TaskId, TaskState, Tenant, Timestamp,
 };
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Request, StatusCode};
@@ -223,7 +223,11 @@ impl World {
         providers.extend(others.iter().map(|(id, other)| ((*id).to_owned(), other.clone())));
         let outbound = Outbound::new(policy, Arc::new(SystemEntropy));
         let keys = JwksCache::new(Arc::new(FetchedKeys(outbound.clone())));
-        let sign_in = SignInIssuers::new(&ids.parse().unwrap(), demands.parse().unwrap(), &providers, keys);
+        let rule = SignInRule {
+            issuers: ids.parse().unwrap(),
+            demands: demands.parse().unwrap(),
+        };
+        let sign_in = SignInIssuers::new(rule, &providers, keys);
         let app = router(State {
             sign_in: sign_in.unwrap(),
             consents: Consents {

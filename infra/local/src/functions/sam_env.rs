@@ -242,7 +242,7 @@ fn of_tenant(own: &Own<'_>) -> [(&'static str, String); 9] {
         ("A2A_WEBHOOK_URL", webhook.to_string()),
         ("SESSION_KEY_SECRET", named::session_key(own.name)),
         ("OAUTH_PROVIDERS_SECRET", named::oauth_providers(own.name)),
-        ("SIGN_IN_ISSUERS", own.secrets.sign_in.offered().join(",")),
+        ("SIGN_IN_ISSUERS", own.secrets.sign_in.offered_issuers()),
         ("REQUIRE_ACR", own.secrets.sign_in.require_acr.clone()),
     ]
 }

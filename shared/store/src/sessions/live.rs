@@ -84,6 +84,14 @@ impl Sessions<'_> {
         tenant: &Tenant,
         person: Person,
     ) -> Result<Option<SignedIn>, StoreError> {
+        // Whoever was let in by another rule than that of now.
+        let rule = &self.store.sign_in;
+        if rule
+            .as_ref()
+            .is_some_and(|rule| !rule.admits(&person.issuer, person.proof.as_ref()))
+        {
+            return Ok(None);
+        }
         if person.is_foreign() {
             let Some(id) = person.id else { return Ok(None) };
             let found = self.find_person(tenant, &id).await?;

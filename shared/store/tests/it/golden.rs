@@ -562,6 +562,7 @@ fn signed_in() -> Session {
             auth_time: now(),
             id: None,
             sid: None,
+            proof: None,
         }),
         guest: None,
         pushes: store::Pushes::default(),

@@ -111,6 +111,7 @@ async fn a_persons_session_is_good_as_long_as_what_it_was_proved_by() {
         auth_time: now(),
         id: None,
         sid: None,
+        proof: None,
     };
     let session = Session {
         owner: owner("person-1"),
@@ -196,6 +197,7 @@ async fn a_person_of_another_issuer_has_an_epoch_here() {
             auth_time: now(),
             id: Some(id.clone()),
             sid: None,
+            proof: Some(domain::SignInProof::new("corp", None, &["mfa".to_owned()])),
         }),
         guest: None,
         pushes: store::Pushes::default(),
@@ -213,6 +215,29 @@ async fn a_person_of_another_issuer_has_an_epoch_here() {
         ("Ada", &profile.roles)
     );
     assert_eq!(sessions.find_person(&tenant("globex"), &id).await.unwrap(), None);
+
+    // Whoever was let in by another rule than that of now is out, and in again where it is that one again.
+    let admitted = async |issuers: &str, demands: &str| {
+        let rule = domain::SignInRule {
+            issuers: issuers.parse().unwrap(),
+            demands: demands.parse().unwrap(),
+        };
+        let ruled = store.clone().admitting(rule);
+        let person = session.person.clone().unwrap();
+        let counts = ruled.sessions().still_counts(&acme, &person).await.unwrap();
+        let live = ruled.sessions().live_session(&acme, "hash", now()).await.unwrap();
+        assert_eq!(live.is_some(), counts, "sessions and shares alike");
+        counts
+    };
+    for (issuers, demands, expect) in [
+        ("idp,corp", "", true),
+        ("corp=https://login.example", "amr:mfa", true),
+        ("idp", "", false),
+        ("corp=https://other.example", "", false),
+        ("corp", "urn:example:strong", false),
+    ] {
+        assert_eq!(admitted(issuers, demands).await, expect, "{issuers} {demands}");
+    }
 
     // It only ever rises, and stays over the next sign-in; a proof of then counts.
     sessions.end_person(&acme, &id, later(2)).await.unwrap();
@@ -776,6 +801,7 @@ async fn a_session_goes_on_under_another_token_and_ends_with_all_of_its_owners()
             auth_time: now(),
             id: Some(id.clone()),
             sid: Some("s1".into()),
+            proof: None,
         }),
         guest: None,
         pushes: store::Pushes::default(),

@@ -199,6 +199,7 @@ async fn person(store: &Store) -> Person {
         auth_time: now(),
         id: None,
         sid: None,
+        proof: None,
     }
 }
 

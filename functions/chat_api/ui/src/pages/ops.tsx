@@ -24,6 +24,7 @@ const Agent = z.looseObject({
   isOwn: z.boolean(),
   isEnabled: z.boolean().nullish(),
   isWell: z.boolean().nullish(),
+  pending: z.looseObject({ pin: z.string(), changes: z.array(z.looseObject({ at: z.string(), before: text, after: text })) }).nullish(),
   checkedAt: text,
   registeredAt: text,
   reason: text,
@@ -58,17 +59,18 @@ function State({ agent }: { agent: Agent }) {
 function Row({ agent }: { agent: Agent }) {
   const [running, run] = useState(false);
   const [problem, setProblem] = useState('');
-  const act = async (verb: string) => {
+  const act = async (verb: string, body?: { pin: string }) => {
     run(true);
     setProblem('');
     try {
-      await send('POST', `ops/agents/${encodeURIComponent(agent.id)}/${verb}`);
+      await send('POST', `ops/agents/${encodeURIComponent(agent.id)}/${verb}`, body);
       await queries.invalidateQueries({ queryKey: keys.agents });
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
     run(false);
   };
+  const { pending } = agent;
   const name = agent.name || agent.types.join(', ') || agent.id;
   return (
     <li className="account">
@@ -77,6 +79,13 @@ function Row({ agent }: { agent: Agent }) {
         <p className="soft">{agent.types.join(', ')}{agent.version ? ` · ${agent.version}` : ''} · {agent.isOwn ? words.ownAgent : words.platformsAgent}{agent.checkedAt ? <> · {words.lookedAt} <Time at={agent.checkedAt} /></> : null}</p>
         {agent.reason ? <p className="problem">{agent.reason}</p> : null}
         {problem ? <p className="problem" role="alert">{problem}</p> : null}
+        {pending ? (
+          <details className="told">
+            <summary>{words.cardChanged}</summary>
+            <ul>{pending.changes.map(({ at, before, after }) => <li key={at}><code>{at}</code> <del>{before}</del> <ins>{after}</ins></li>)}</ul>
+            {agent.isOwn ? <button type="button" disabled={running} onClick={() => void act('approve', { pin: pending.pin })} aria-label={`${words.approve}: ${name}`}>{words.approve}</button> : null}
+          </details>
+        ) : null}
         {agent.cardUrl ? (
           <details className="told">
             <summary>{words.card}</summary>

@@ -50,6 +50,15 @@ impl SignIn {
         }
     }
 
+    /// The same with the issuer that each is: whoever an id is pointed at next is somebody else.
+    pub(crate) fn offered_issuers(&self) -> String {
+        let named = self.offered().into_iter().map(|id| match self.issuers.get(&id) {
+            Some(known) => format!("{id}={}", known.issuer),
+            None => id,
+        });
+        named.collect::<Vec<_>>().join(",")
+    }
+
     /// Adds an issuer behind those there are, or describes one anew.
     pub(crate) fn put(&mut self, id: &str, issuer: NamedIssuer) -> Result<(), ChangeError> {
         if id == OWN {

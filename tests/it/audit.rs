@@ -579,6 +579,46 @@ async fn consents(local: &Local, heard: &mut Heard) {
 }
 
 /// What operators do.
+/// An agent's card says something else one day, and the operator approves it.
+async fn changed_card(local: &Local, heard: &mut Heard) {
+    let place = MockServer::start().await;
+    let says = |name: &str| {
+        let card = json!({
+            "name": name, "description": "Tunes", "version": "1", "protocolVersion": "0.3.0", "url": place.uri(),
+            "preferredTransport": "JSONRPC", "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+            "skills": [{"id": "tune", "name": "Tune", "description": "Tunes", "tags": ["type:weather"]}],
+        });
+        Mock::given(path("/card")).respond_with(ResponseTemplate::new(200).set_body_json(card))
+    };
+    says("Zither").mount(&place).await;
+    let body = json!({ "cardUrl": format!("{}/card", place.uri()) });
+    let (status, agent) = registry(local, Method::POST, "/agents", Some(body)).await;
+    assert!(status.is_success(), "{agent}");
+    let id = agent["id"].as_str().expect("an id").to_owned();
+    place.reset().await;
+    says("Your assistant").mount(&place).await;
+    let (_, agent) = registry(local, Method::POST, &format!("/agents/{id}/check"), None).await;
+    let pin = json!({ "pin": agent["pending"]["pin"] });
+    let (status, agent) = registry(local, Method::POST, &format!("/agents/{id}/approve"), Some(pin)).await;
+    assert_eq!(
+        (status, &agent["card"]["name"]),
+        (StatusCode::OK, &json!("Your assistant"))
+    );
+    let (status, _) = registry(local, Method::DELETE, &format!("/agents/{id}"), None).await;
+    assert_eq!(status, StatusCode::NO_CONTENT);
+    heard
+        .step(
+            "a card that changes",
+            &[
+                ("registry.register", "operator", &id, "done"),
+                ("registry.change", "unknown", &id, "done"),
+                ("registry.approve", "operator", &id, "done"),
+                ("registry.remove", "operator", &id, "done"),
+            ],
+        )
+        .await;
+}
+
 async fn operators(local: &Local, heard: &mut Heard) {
     let (status, _) = registry(
         local,
@@ -604,6 +644,7 @@ async fn operators(local: &Local, heard: &mut Heard) {
             &[("registry.register", "operator", &id, "done")],
         )
         .await;
+    changed_card(local, heard).await;
     for verb in ["disable", "enable"] {
         let (status, _) = registry(local, Method::POST, &format!("/agents/{id}/{verb}"), None).await;
         assert_eq!(status, StatusCode::OK);

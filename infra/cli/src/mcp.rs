@@ -1,6 +1,6 @@
 //! `switchyard mcp pin`: what tools an MCP server has, what of them has changed, and the pins by which an agent knows them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
@@ -29,14 +29,15 @@ pub(super) struct Pin {
     /// The server's address
     #[arg(value_parser = checked::web_address)]
     url: Url,
-    /// The file with the tools as they were last pinned; they are compared with it, then written to it
-    #[arg(long, value_name = "FILE", default_value = "mcp-tools.json")]
-    file: PathBuf,
+    /// A file with the tools as they were last pinned: they are compared with it, then written to it. Without it nothing is
+    /// written
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
     /// Pin only this tool; without it, all of them. May be repeated
     #[arg(long, value_name = "NAME")]
     tool: Vec<String>,
     /// Only show what has changed; exit code 1 if something has
-    #[arg(long)]
+    #[arg(long, requires = "file")]
     check: bool,
 }
 
@@ -75,28 +76,33 @@ impl Pin {
         if changes.is_empty() {
             outln!("Nothing has changed.");
         }
-        let definitions: Vec<&Map<String, Value>> = tools.iter().map(|tool| &tool.definition).collect();
-        let text = format!("{:#}\n", json!(definitions));
-        std::fs::write(&self.file, text).map_err(|fault| self.cannot_be_used(&fault))?;
+        if let Some(file) = &self.file {
+            let definitions: Vec<&Map<String, Value>> = tools.iter().map(|tool| &tool.definition).collect();
+            let text = format!("{:#}\n", json!(definitions));
+            std::fs::write(file, text).map_err(|fault| cannot_be_used(file, &fault))?;
+        }
         outln!("MCP_TOOLS={}", json!(Pins::of(&tools)));
         Ok(())
     }
 
     /// The tools that were pinned before.
     fn before(&self) -> Result<Vec<McpTool>, Failure> {
-        let text = match std::fs::read_to_string(&self.file) {
+        let Some(file) = &self.file else {
+            return Ok(Vec::new());
+        };
+        let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
             Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(fault) => return Err(self.cannot_be_used(&fault)),
+            Err(fault) => return Err(cannot_be_used(file, &fault)),
         };
         let read: Result<Vec<Map<String, Value>>, _> = serde_json::from_str(&text);
-        let read = read.map_err(|fault| self.cannot_be_used(&fault))?;
+        let read = read.map_err(|fault| cannot_be_used(file, &fault))?;
         Ok(read.into_iter().map(McpTool::of).collect())
     }
+}
 
-    fn cannot_be_used(&self, why: &dyn std::fmt::Display) -> Failure {
-        Failure::other(format!("{} cannot be used: {why}", self.file.display()))
-    }
+fn cannot_be_used(file: &Path, why: &dyn std::fmt::Display) -> Failure {
+    Failure::other(format!("{} cannot be used: {why}", file.display()))
 }
 
 /// What is new, gone or changed, a line each; a change with what it was and what it is. The server's words are escaped.

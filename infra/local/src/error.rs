@@ -48,6 +48,19 @@ pub enum StartError {
     /// There is no room left on the disk.
     #[error("the disk is full: {} cannot be written; make room and start again, what is stored stays as it is", .0.display())]
     Full(PathBuf),
+    /// The keys are there, and the database that they were used with is not.
+    #[error(
+        "{} is missing or empty, and {} beside it holds the keys that it was used with: put the file back, or move the whole \
+         folder away to start afresh",
+        database.display(),
+        secrets.display()
+    )]
+    NoDatabase {
+        /// The file of secrets.
+        secrets: PathBuf,
+        /// The database.
+        database: PathBuf,
+    },
     /// The database is there, and the keys to what is sealed in it are not.
     #[error(
         "{} is missing, and {} beside it is sealed with the keys that it held: put the file back, or move the whole \

@@ -3,7 +3,6 @@
 pub(crate) mod testing;
 
 use std::collections::BTreeMap;
-use std::future::IntoFuture;
 use std::io::{ErrorKind, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -11,14 +10,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::mqtt::AgentAddress;
-use axum::serve::ListenerExt;
+use axum::extract::ConnectInfo;
 use domain::{AgentName, Clock, Entropy};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
 use store::Store;
 use task_sweeper::Swept;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
+use tower::ServiceExt as _;
 use url::Url;
 
 use crate::address::{below, plain};
@@ -80,7 +84,7 @@ impl System {
             .chain(options.endpoints.clone())
             .collect();
         if let Some(folder) = &folder {
-            keys_are_there(folder)?;
+            belong_together(folder)?;
         }
         let hosts = Hosts::of(&options.hosts, options.containers);
         let listeners = Listeners::open(options.port, options.containers).await?;
@@ -104,7 +108,7 @@ impl System {
         let names = names.with_mqtt(options.mqtt.as_ref().and_then(MqttBroker::users));
         let wanted = names.wanted(&options.tenants);
         let shared = options.joined.as_ref().map(|joined| joined.secrets.clone());
-        let (vault, secrets) =
+        let (mut vault, secrets) =
             Vault::open(shared.or_else(|| file(secrets::FILE)), &wanted, &*options.entropy)?;
         let database = match &options.joined {
             Some(joined) => Database::of_another(joined.dynamodb.clone(), joined.store.clone()),
@@ -113,6 +117,7 @@ impl System {
                 Database::start(at.0.as_deref(), at.1, hosts.clone(), &*options.entropy).await?
             }
         };
+        vault.begun()?;
         let endpoints = plan(&options, port, &database, (&names, &secrets))?;
         let mcp = options.live.iter().find_map(|live| match live {
             Live::Mcp(url) => Some(url.clone()),
@@ -298,12 +303,17 @@ async fn open(path: &Path) -> Result<Folder, StartError> {
     }
 }
 
-/// The database must not be started with new keys: nothing in it could be opened, and nobody would know why.
-fn keys_are_there(folder: &Folder) -> Result<(), StartError> {
+/// The database must not be started with new keys: nothing in it could be opened, and nobody would know why. Nor an empty one with
+/// the keys of one that is gone: everybody's work would seem never to have been.
+fn belong_together(folder: &Folder) -> Result<(), StartError> {
     let (secrets, database) = (folder.file(secrets::FILE), folder.file(DATABASE));
-    match is_database(&database) && !secrets.exists() {
-        true => Err(StartError::NoSecrets { secrets, database }),
-        false => Ok(()),
+    let is_empty = std::fs::metadata(&database).map_or(true, |file| file.len() == 0);
+    match (is_database(&database), secrets.exists()) {
+        (true, false) => Err(StartError::NoSecrets { secrets, database }),
+        (_, true) if is_empty && Vault::has_begun(&secrets)? => {
+            Err(StartError::NoDatabase { secrets, database })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -391,20 +401,50 @@ fn plan(
     Ok(endpoints)
 }
 
+/// How long the head of a request may take: half of one would hold its connection for ever.
+const HEAD: Duration = Duration::from_secs(20);
+/// How long nothing is accepted after that failed, as where the process has no file left.
+const NO_ACCEPT: Duration = Duration::from_millis(200);
+
+/// Serves connections until it is told to stop; those under way may end. (`axum::serve` waits for heads for ever.)
 fn serve(listener: TcpListener, router: axum::Router, mut stop: watch::Receiver<bool>) -> JoinHandle<()> {
-    // Small frames of a stream must leave at once.
-    let listener = listener.tap_io(|connection| {
-        let _best_effort = connection.set_nodelay(true);
-    });
-    // Each request knows its peer.
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    let serving = axum::serve(listener, service).with_graceful_shutdown(async move {
-        queue::stopped(&mut stop).await;
-    });
     tokio::spawn(async move {
-        if let Err(error) = serving.into_future().await {
-            tracing::error!(error = &error as &dyn std::error::Error, "the gateway ended");
+        let mut server = auto::Builder::new(TokioExecutor::new());
+        server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+        let graceful = GracefulShutdown::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = queue::stopped(&mut stop) => break,
+            };
+            let (connection, peer) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "a connection was not accepted"
+                    );
+                    tokio::time::sleep(NO_ACCEPT).await;
+                    continue;
+                }
+            };
+            // Small frames of a stream must leave at once.
+            let _best_effort = connection.set_nodelay(true);
+            let router = router.clone();
+            let service = hyper::service::service_fn(move |request: http::Request<Incoming>| {
+                let mut request = request.map(axum::body::Body::new);
+                // Each request knows its peer.
+                request.extensions_mut().insert(ConnectInfo(peer));
+                router.clone().oneshot(request)
+            });
+            let serving = server.serve_connection_with_upgrades(TokioIo::new(connection), service);
+            let serving = graceful.watch(serving.into_owned());
+            tokio::spawn(async move {
+                // A client that goes away, or never said what it wants.
+                let _ended = serving.await;
+            });
         }
+        graceful.shutdown().await;
     })
 }
 

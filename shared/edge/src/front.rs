@@ -14,7 +14,8 @@ use axum::response::Response;
 use domain::trace::within;
 use domain::{Clock, Entropy, Tenant, TraceParent};
 use futures_util::FutureExt as _;
-use http::{HeaderValue, StatusCode};
+use http::header::ALLOW;
+use http::{HeaderValue, Method, StatusCode};
 use routes::Routes;
 use store::{Store, audit, counted};
 use tracing::Instrument as _;
@@ -161,6 +162,11 @@ async fn answer(front: &Front, request: Request, next: Next, request_id: &str) -
         Err(status) => return refusal::of(status, None, request_id),
     };
     match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        // Which methods a path knows is no secret, and no permission for pages of other origins.
+        Ok(mut response) if method == Method::OPTIONS && response.headers().contains_key(ALLOW) => {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            response
+        }
         Ok(response) => refusal::typed(response, &method, request_id).await,
         Err(_panic) => {
             tracing::error!(request_id, "a handler panicked");

@@ -22,6 +22,7 @@
 //! | `DELETE /admin/tenants/{name}/logo` | takes the logo away |
 //! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took, by day, the newest first |
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
+//! | `POST /admin/tenants/{name}/token` with `{"owner", "audience", "scope"}` | makes a token of the tenant's, good for five minutes |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
 //! | `GET /admin/mqtt/imports` | which agents of the MQTT broker the registry is to know |
 //! | `POST /admin/mqtt/imports` with `{"add": [RULE], "remove": [RULE]}` | changes that |
@@ -34,6 +35,7 @@ mod users;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use auth::{Refusal, Verifier};
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
@@ -41,7 +43,7 @@ use axum::extract::{FromRequestParts, Path, Query, State};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
-use domain::{InvalidSetting, SettingChange, Tenant};
+use domain::{ExposeSecret, InvalidSetting, Owner, SettingChange, Tenant};
 use edge::{Front, refused};
 use http::request::Parts;
 use http::{StatusCode, header};
@@ -153,6 +155,11 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
             "tells what a tenant's models took",
             usage,
         )
+        .post(
+            "/tenants/{name}/token",
+            "makes a token to call an agent by hand",
+            token,
+        )
         .post("/tenants/{name}/orders", "stores orders of a tenant", import)
         .post("/keys/rotate", "rotates keys", rotate)
         .get(
@@ -209,6 +216,50 @@ struct Rotate {
     keys: Rotation,
     #[serde(default)]
     force: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WantedToken {
+    owner: Owner,
+    audience: Url,
+    scope: String,
+}
+
+/// How long a token lives that is made by hand.
+const TOKEN: Duration = Duration::from_secs(300);
+
+async fn token(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    name: Result<Path<Tenant>, PathRejection>,
+    body: Result<Json<WantedToken>, JsonRejection>,
+) -> Result<Response, Refused> {
+    let (Path(name), Json(wanted)) = (name?, body?);
+    let current = admin.control.now();
+    let own = current
+        .endpoints
+        .named(&name)
+        .map(|(tenant, own)| (tenant.clone(), own));
+    let unknown = || ChangeError::Unknown {
+        name: name.clone(),
+        known: current.endpoints.tenants.keys().cloned().collect(),
+    };
+    let (tenant, own) = own.ok_or_else(unknown)?;
+    let key = current.secrets.tenants.get(&tenant).ok_or_else(unknown)?;
+    let grant = auth::Grant {
+        issuer: &plain(&own.base),
+        subject: wanted.owner.as_str(),
+        tenant: Some(&tenant),
+        audience: &plain(&wanted.audience),
+        scopes: &[&wanted.scope],
+        lifetime: TOKEN,
+    };
+    let site = &admin.control.site;
+    let token = key.session.sign(&grant, site.clock.now(), &*site.entropy);
+    let token = token.map_err(StartError::part("token"))?;
+    let body = Json(json!({ "token": token.expose_secret() }));
+    Ok(([(header::CACHE_CONTROL, "no-store")], body).into_response())
 }
 
 async fn list(_: Operator, State(admin): State<Arc<Admin>>) -> Result<Json<Value>, Refused> {

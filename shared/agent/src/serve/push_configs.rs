@@ -33,7 +33,7 @@ pub(crate) async fn create(
 ) -> Result<ShownPush, A2aError> {
     let task = owned(agent, caller, task_id).await?.task;
     let key = TaskKey::from(&task);
-    let config = sealed(agent, &key, target, written)?;
+    let config = sealed(agent, caller, &key, target, written)?;
     put(agent, &key, &config, task.rev).await?;
     Ok(shown(config))
 }
@@ -122,6 +122,7 @@ pub(super) async fn put(
 /// What a client wants, as it is stored. Its address is looked at as far as that goes without asking anybody.
 pub(super) fn sealed(
     agent: &Agent,
+    caller: &Caller,
     key: &TaskKey,
     target: PushTarget,
     written: Written,
@@ -133,7 +134,13 @@ pub(super) fn sealed(
         .outbound
         .check_url(&target.url)
         .map_err(|error| A2aError::InvalidParams(format!("push notification url: {error}")))?;
+    let is_anonymous = caller.owner.is_anonymous();
+    if is_anonymous {
+        no_reflector(&target)?;
+    }
     let id = match (target.id, written.generation) {
+        // One alone: the next takes its place.
+        _ if is_anonymous => PushConfigId::parse("default"),
         (Some(id), _) => Ok(id),
         (None, Generation::V1_0) => PushConfigId::parse(&agent.entropy.uuid().to_string()),
         // 0.3 does not create a configuration, it sets the task's: without an id it is always the same one.
@@ -159,6 +166,28 @@ pub(super) fn sealed(
         sealed_credentials: credentials.as_ref().map(seal),
         id,
     })
+}
+
+/// Whoever says nothing of who they are sends notifications to their own machine alone, where the system runs there too, and with no
+/// header of theirs: a stranger's address would be hit in our name.
+fn no_reflector(target: &PushTarget) -> Result<(), A2aError> {
+    let is_here = match target.url.host() {
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    let refused =
+        |reason: &str| A2aError::InvalidParams(format!("push notifications without a token: {reason}"));
+    if !is_here {
+        return Err(refused(
+            "they go to this machine's own addresses alone; call with a token",
+        ));
+    }
+    match target.authentication {
+        Some(_) => Err(refused("no credentials are sent with them")),
+        None => Ok(()),
+    }
 }
 
 fn shown(config: PushConfig) -> ShownPush {

@@ -116,7 +116,7 @@ async fn create(
     let key = TaskKey::from(&task);
     let push = call
         .push
-        .map(|target| push_configs::sealed(agent, &key, target, written))
+        .map(|target| push_configs::sealed(agent, caller, &key, target, written))
         .transpose()?;
     task.push_configs
         .extend(push.iter().map(|config| config.id.clone()));
@@ -174,7 +174,7 @@ async fn follow_up(
     let listens = takes(&task, &message)? || ways.client_task_id && !is_settled(task.status.state);
     if let Some(target) = push.filter(|_| listens) {
         let key = TaskKey::from(&task);
-        let config = push_configs::sealed(agent, &key, target, ways.written)?;
+        let config = push_configs::sealed(agent, caller, &key, target, ways.written)?;
         push_configs::put(agent, &key, &config, task.rev).await?;
         // The task names its configurations: it is another one now.
         task = owned(agent, caller, id).await?.task;

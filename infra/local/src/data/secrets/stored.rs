@@ -30,6 +30,9 @@ pub struct Stored {
     pub(super) idp_keys: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     idp_keys_rotated_at: Option<i64>,
+    /// A database was begun with these keys.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) begun: bool,
     /// Newest first.
     pub(super) sealing_keys: Vec<(String, String)>,
     pub(super) tenants: BTreeMap<Tenant, StoredTenant>,

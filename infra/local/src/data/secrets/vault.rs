@@ -1,6 +1,6 @@
 //! The kept secrets, and changes to them: made on a copy first, kept once everybody agrees.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use domain::Entropy;
 
@@ -46,6 +46,27 @@ impl Vault {
         }
         vault.stored = draft.stored;
         Ok((vault, draft.secrets))
+    }
+
+    /// Whether a database was ever begun with the secrets of a file. Files of older releases do not say it.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or does not hold what it should.
+    pub fn has_begun(file: &Path) -> Result<bool, StartError> {
+        Ok(Stored::read(file)?.is_some_and(|stored| stored.begun))
+    }
+
+    /// Notes that a database was begun with these secrets.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn begun(&mut self) -> Result<(), StartError> {
+        if self.stored.begun {
+            return Ok(());
+        }
+        let mut stored = self.stored.clone();
+        stored.begun = true;
+        self.keep(stored)
     }
 
     /// What the secrets would be after a change.

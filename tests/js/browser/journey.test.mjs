@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ask, at, cutting, launch, System, visitor } from './harness.mjs';
+import { agree, ask, at, cutting, launch, System, visitor } from './harness.mjs';
 
 let system, browser, line, base;
 before(async () => {
@@ -68,7 +68,7 @@ test('consent in a second tab: the first goes on by itself', async (t) => {
   const { page, badge, card, answer, context, check } = await visit(t);
   await ask(page, 'Where is my order 1001?');
   const [consent] = await Promise.all([context.waitForEvent('page'), card.getByRole('link', { name: 'Connect' }).click()]);
-  await signIn(consent);
+  await agree(consent, system);
   await badge.getByText('Completed').waitFor();
   await card.getByText('Connected. Horizon can continue.').waitFor();
   await answer.getByText(/1001/).first().waitFor();
@@ -76,20 +76,6 @@ test('consent in a second tab: the first goes on by itself', async (t) => {
   await page.getByRole('button', { name: /Disconnect/ }).waitFor();
   check();
 });
-
-/** The demo user signs in at the provider, and agrees. */
-async function signIn(page) {
-  const [login] = system.endpoints.users.acme;
-  await page.locator('[name=username]').fill(login.username);
-  await page.locator('[name=password]').fill(login.password);
-  await page.locator('[name=password]').press('Enter');
-  // Somebody who has agreed before is not asked again.
-  const [allow, connected] = [page.locator('[value=allow]'), page.getByText('You are connected')];
-  await allow.or(connected).first().waitFor();
-  if (await allow.count()) await allow.click();
-  await connected.waitFor();
-  await page.close();
-}
 
 test('cancel ends a task, and it can be tried again', async (t) => {
   const { page, badge, card, check } = await visit(t);
@@ -175,7 +161,7 @@ test('the server is killed while a task waits for consent, and between the click
   await consent.locator('[name=username]').waitFor();
   await system.kill();
   await system.up();
-  await signIn(consent);
+  await agree(consent, system);
   await badge.getByText('Completed').waitFor({ timeout: 60_000 });
   assert.equal(await card.count(), 1);
   assert.equal(await mine.count(), 1);

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, at, launch, System, visitor } from './harness.mjs';
+import { agree, ask, at, launch, System, visitor } from './harness.mjs';
 
 let system, browser, base;
 before(async () => {
@@ -17,9 +17,15 @@ after(async () => {
   await system?.stop();
 });
 
+/** As if the tab were hidden, or seen. */
+const show = (page, state) => page.evaluate((state) => {
+  Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}, state);
+
 /** A profile that counts what its tabs ask of the API. */
-async function counting(t) {
-  const own = await visitor(browser);
+async function counting(t, options) {
+  const own = await visitor(browser, options);
   t.after(() => own.context.close());
   const asked = [];
   const open = new Set();
@@ -99,18 +105,50 @@ describe('what is asked', { concurrency: true }, () => {
     // The prompt's own stream ends with an acknowledgement.
     await page.waitForFunction(() => !document.querySelector('.progress'));
     await sleep(1000);
-    const show = (state) => page.evaluate((state) => {
-      Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
-      document.dispatchEvent(new Event('visibilitychange'));
-    }, state);
-    await show('hidden');
+    await show(page, 'hidden');
     await sleep(500);
     asked.length = 0;
     await sleep(8000);
     assert.deepEqual(asked, []);
     assert.equal(open.size, 0);
-    await show('visible');
+    await show(page, 'visible');
     await at(page).badge.getByText('Completed').waitFor({ timeout: 60_000 });
     check();
   });
+});
+
+/** Every way to a consent in a second window: it shows at once, or as soon as somebody looks. */
+describe('a consent in a second window', { concurrency: 8 }, () => {
+  for (const tabs of [1, 2]) for (const way of ['button', 'copied link']) for (const visit of ['first', 'later']) for (const state of ['hidden', 'visible']) {
+    test(`${tabs} tabs, ${way}, ${visit} visit, ${state}`, async (t) => {
+      const { page, context, check } = await counting(t, { worker: true });
+      await page.evaluate(() => navigator.serviceWorker.ready);
+      // The tab that leads is the first; the chat is in the last.
+      const chat = tabs === 1 ? page : await context.newPage();
+      if (tabs > 1) await chat.goto(`${base}/`);
+      if (visit === 'later') {
+        await ask(chat, 'Will it rain in Oslo tomorrow?');
+        await at(chat).badge.getByText('Completed').waitFor();
+        await chat.reload();
+      }
+      await ask(chat, 'Where is my order 1001?');
+      const connect = at(chat).card.getByRole('link', { name: 'Connect' });
+      await connect.waitFor();
+      await chat.waitForFunction(() => !document.querySelector('.progress'));
+      const opened = context.waitForEvent('page');
+      if (way === 'button') await connect.click();
+      else await (await context.newPage()).goto(await connect.getAttribute('href'));
+      const consent = await opened;
+      if (state === 'hidden') await show(chat, 'hidden');
+      await agree(consent, system);
+      // So long that a look without a place to go on from would not find it any more.
+      if (state === 'hidden') {
+        await sleep(visit === 'first' ? 12_000 : 1000);
+        await show(chat, 'visible');
+      }
+      await at(chat).card.getByText('Connected. Horizon can continue.').waitFor({ timeout: 4000 });
+      await at(chat).badge.last().getByText('Completed').waitFor({ timeout: 4000 });
+      check();
+    });
+  }
 });

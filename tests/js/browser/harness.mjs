@@ -182,6 +182,20 @@ export async function enter(page, system, name) {
   await signedIn.waitFor();
 }
 
+/** A demo person signs in at the provider of a consent, and agrees. */
+export async function agree(page, system) {
+  const [login] = system.endpoints.users.acme;
+  await page.locator('[name=username]').fill(login.username);
+  await page.locator('[name=password]').fill(login.password);
+  await page.locator('[name=password]').press('Enter');
+  // Somebody who has agreed before is not asked again.
+  const [allow, connected] = [page.locator('[value=allow]'), page.getByText('You are connected')];
+  await allow.or(connected).first().waitFor();
+  if (await allow.count()) await allow.click();
+  await connected.waitFor();
+  await page.close();
+}
+
 /** The same, and leaves what a guest did here before. */
 export async function signIn(page, system, name) {
   await page.addLocatorHandler(page.getByRole('dialog', { name: /^Keep the/ }), () => page.getByRole('button', { name: 'Leave them' }).click());

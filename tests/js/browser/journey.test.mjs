@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ask, at, cutting, launch, System, visitor } from './harness.mjs';
+import { agree, ask, at, cutting, launch, System, visitor } from './harness.mjs';
 
 let system, browser, line, base;
 before(async () => {
@@ -68,7 +68,7 @@ test('consent in a second tab: the first goes on by itself', async (t) => {
   const { page, badge, card, answer, context, check } = await visit(t);
   await ask(page, 'Where is my order 1001?');
   const [consent] = await Promise.all([context.waitForEvent('page'), card.getByRole('link', { name: 'Connect' }).click()]);
-  await signIn(consent);
+  await agree(consent, system);
   await badge.getByText('Completed').waitFor();
   await card.getByText('Connected. Horizon can continue.').waitFor();
   await answer.getByText(/1001/).first().waitFor();
@@ -76,20 +76,6 @@ test('consent in a second tab: the first goes on by itself', async (t) => {
   await page.getByRole('button', { name: /Disconnect/ }).waitFor();
   check();
 });
-
-/** The demo user signs in at the provider, and agrees. */
-async function signIn(page) {
-  const [login] = system.endpoints.users.acme;
-  await page.locator('[name=username]').fill(login.username);
-  await page.locator('[name=password]').fill(login.password);
-  await page.locator('[name=password]').press('Enter');
-  // Somebody who has agreed before is not asked again.
-  const [allow, connected] = [page.locator('[value=allow]'), page.getByText('You are connected')];
-  await allow.or(connected).first().waitFor();
-  if (await allow.count()) await allow.click();
-  await connected.waitFor();
-  await page.close();
-}
 
 test('cancel ends a task, and it can be tried again', async (t) => {
   const { page, badge, card, check } = await visit(t);
@@ -175,7 +161,7 @@ test('the server is killed while a task waits for consent, and between the click
   await consent.locator('[name=username]').waitFor();
   await system.kill();
   await system.up();
-  await signIn(consent);
+  await agree(consent, system);
   await badge.getByText('Completed').waitFor({ timeout: 60_000 });
   assert.equal(await card.count(), 1);
   assert.equal(await mine.count(), 1);
@@ -332,6 +318,8 @@ test('what an agent asks for is filled in, and each part of what was said is tol
   const { page, card, answer, badge, check } = await visit(t);
   await ask(page, 'Write a report for me');
   const form = card.getByRole('form', { name: 'Fill in' });
+  await form.waitFor();
+  assert.equal((await card.innerText()).split('What should the report be about?').length, 2, 'it is asked once');
   await form.getByLabel('Topic').fill('whales');
   await form.getByRole('button', { name: 'Send' }).click();
   await page.getByText('Topic: whales').waitFor();
@@ -343,5 +331,34 @@ test('what an agent asks for is filled in, and each part of what was said is tol
   await parts.getByRole('listitem').filter({ hasText: 'Weather in Bergen tomorrow' }).getByText('Completed').waitFor();
   await parts.getByRole('listitem').filter({ hasText: 'a flat in Oslo' }).getByText('Accommodation').waitFor();
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/parts.png` });
+
+  // What one can choose from is a button, which sends the data that was asked for.
+  await page.getByRole('link', { name: 'New chat' }).click();
+  await ask(page, 'weather in Springfield');
+  const choice = card.getByRole('button', { name: 'Springfield, Illinois, United States' });
+  await choice.waitFor();
+  const [sent] = await Promise.all([page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/api/chat')), choice.click()]);
+  const { message: { parts: [said, data] }, taskId } = sent.postDataJSON();
+  assert.deepEqual([said.text, data, typeof taskId], ['Springfield, Illinois, United States', { type: 'data-form', data: { which: ['Springfield, Illinois, United States'] } }, 'string']);
+  await badge.last().getByText('Completed').waitFor();
+  await answer.last().getByText(/^Springfield/).first().waitFor();
+  check();
+});
+
+test('each agent has its own part of an answer: its words, its state, and its data as a person would say it', async (t) => {
+  const { page, card, check } = await visit(t);
+  await ask(page, 'A flat in Lisbon for two from Friday to Sunday and the weather there');
+  const [stays, weather] = ['Accommodation', 'Weather'].map((name) => card.getByRole('region', { name, exact: true }));
+  await weather.getByText(/°C/).first().waitFor();
+  for (const part of [stays, weather]) await part.getByText('Completed').waitFor();
+  await stays.getByText(/^\d+ places to stay in Lisbon/).first().waitFor();
+  const beside = await stays.locator('.beside').innerText();
+  assert.match(beside, /^Lisbon · .+ – .+ · 2 guests · 2 nights$/);
+  assert.match(await stays.locator('tbody td').last().innerText(), /^\d(\.\d+)?$/);
+  // Nothing is said twice, once the agents say it.
+  assert.equal((await page.getByRole('article', { name: 'Answer' }).innerText()).split('°C').length, 2);
+  await card.getByRole('link', { name: /Weather/ }).first().click();
+  const panel = page.getByRole('complementary', { name: 'Task' });
+  await panel.getByRole('region', { name: 'Weather', exact: true }).getByText(/°C/).first().waitFor();
   check();
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ask, at, launch, System, visitor } from './harness.mjs';
+import { ask, at, faults, launch, System, visitor } from './harness.mjs';
 
 let system, browser, base;
 before(async () => {
@@ -151,22 +151,118 @@ test('who wants less motion sees none', async (t) => {
   }
 });
 
-test('a text of more than 64 KB is folded until somebody wants all of it', async (t) => {
-  const { page, context, answer, badge, check } = await visit(t);
+test('a long text is folded until somebody wants all of it, what the chat cuts is there, and code has its language', async (t) => {
+  const { page, context, answer, log, badge, check } = await visit(t, { permissions: ['clipboard-read', 'clipboard-write'] });
   await ask(page, 'Will it rain in Oslo tomorrow?');
   await badge.getByText('Completed').waitFor();
+  const long = `The very beginning\n\n\`\`\`python\nwhy = "because"\n\`\`\`\n\n${'words and more words\n\n'.repeat(2000)}the very end`;
   await context.route(/\/messages\?/, async (route) => {
     const response = await route.fetch();
     const read = await response.json();
-    const long = `${'words and more words\n\n'.repeat(4000)}the very end`;
-    for (const { role, parts } of read.messages) if (role === 'assistant') for (const part of parts) if (part.type === 'text') part.text = long;
+    for (const { role, parts } of read.messages) if (role === 'assistant') for (const part of parts) if (part.type === 'text') part.text = `${long.slice(0, 8000).trim()} …`;
     await route.fulfill({ response, json: read });
   });
+  await context.route(/\/api\/tasks\/[\w-]+$/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), artifacts: [{ artifactId: 'a', parts: [{ text: long }] }] } });
+  });
   await page.reload();
-  await answer.getByText('This text is long. Only the beginning is shown.').waitFor();
+  const all = answer.getByRole('button', { name: /^Show all \(44/ });
+  await all.waitFor();
+  // Whoever has just asked reads from the beginning.
+  const begins = await answer.getByText('The very beginning').evaluate((one) => one.getBoundingClientRect().top);
+  assert(begins > 0 && begins < 700, `the beginning is at ${begins}`);
+  const code = answer.locator('.code');
+  await code.getByText('python', { exact: true }).waitFor();
+  await code.locator('.hljs-string').getByText('"because"').waitFor();
+  const copied = async (button) => (await button.click(), page.evaluate(() => navigator.clipboard.readText()));
+  assert.equal(await copied(code.getByRole('button', { name: 'Copy' })), 'why = "because"');
   assert.equal(await answer.getByText('the very end').count(), 0);
-  await answer.getByRole('button', { name: 'Show all' }).click();
+  assert.equal(await copied(answer.locator('.message-tools').getByRole('button', { name: 'Copy' })), long);
+  await all.click();
   await answer.getByText('the very end').waitFor();
+  check();
+});
+
+test('the keyboard goes anywhere, and the last message is written anew in its place', async (t) => {
+  const { page, prompt, mine, answer, card, badge, check } = await visit(t);
+  const bar = page.getByRole('dialog', { name: /^Go to/ });
+  const go = async (letters) => {
+    await page.keyboard.press('Control+k');
+    await bar.getByRole('combobox').fill(letters);
+    await bar.getByRole('option', { selected: true }).waitFor();
+    if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/bar.png` });
+    assert.deepEqual(await faults(page), []);
+    await page.keyboard.press('Enter');
+    await bar.waitFor({ state: 'detached' });
+  };
+  await prompt.waitFor();
+  await go('connected');
+  await page.getByRole('heading', { name: 'Connected accounts' }).waitFor();
+  await go('weather');
+  await page.waitForFunction(() => document.querySelector('.for-agent select')?.value === 'weather');
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+
+  await prompt.press('ArrowUp');
+  await page.getByText('Your message is sent anew in its place').waitFor();
+  assert.equal(await prompt.inputValue(), 'Will it rain in Oslo tomorrow?');
+  await prompt.press('Escape');
+  assert.equal(await prompt.inputValue(), '');
+  await mine.getByRole('button', { name: 'Edit' }).click();
+  await prompt.fill('Will it rain in Bergen tomorrow?');
+  await prompt.press('Enter');
+  await answer.getByText(/Bergen/).first().waitFor();
+  await badge.getByText('Completed').waitFor();
+  for (const again of [false, true]) {
+    if (again) await page.reload();
+    await answer.getByText(/Bergen/).first().waitFor();
+    assert.deepEqual([await mine.count(), await card.count()], [1, 1]);
+    assert.match(await mine.innerText(), /Bergen/);
+  }
+
+  await card.getByRole('link', { name: /Weather/ }).click();
+  const panel = page.getByRole('complementary', { name: 'Task' });
+  await panel.getByRole('tab', { name: 'Result' }).waitFor();
+  await page.keyboard.press('Escape');
+  await panel.waitFor({ state: 'detached' });
+  await page.locator('h1').first().click({ force: true });
+  await page.evaluate(() => document.activeElement?.blur());
+  await page.keyboard.press('/');
+  assert(await prompt.evaluate((box) => box === document.activeElement && box.value === ''));
+  check();
+});
+
+test('what ends out of sight is told, and leads there; what ends while nobody looks stands in the title', async (t) => {
+  const { page, card, badge, check } = await visit(t, { viewport: { width: 1280, height: 500 } });
+  await ask(page, 'Write a report about whales');
+  await badge.getByText('Working').waitFor();
+  for (const [number, place] of ['Oslo', 'Rome', 'Lima'].entries()) {
+    await ask(page, `Will it rain in ${place} tomorrow?`);
+    await badge.nth(number + 1).getByText('Completed').waitFor();
+  }
+  const pill = page.getByRole('button', { name: 'Reports finished' });
+  await pill.click({ timeout: 60_000 });
+  await page.waitForFunction(() => document.querySelector('.card')?.getBoundingClientRect().bottom > 80);
+  await pill.waitFor({ state: 'detached' });
+  assert.equal(await page.title().then((title) => title.includes('✓')), false);
+
+  await ask(page, 'Write a report about foxes');
+  await badge.getByText('Working').waitFor();
+  const show = (state) => page.evaluate((state) => {
+    Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, state);
+  await show('hidden');
+  // Another tab looks meanwhile, and tells this one.
+  const other = await page.context().newPage();
+  await other.goto(`${base}/tasks`);
+  await page.waitForFunction(() => /✓ Reports finished/.test(document.title), null, { timeout: 60_000 });
+  assert.match(await page.evaluate(() => document.querySelector('link[rel=icon]').href), /circle/);
+  await show('visible');
+  await page.waitForFunction(() => !/✓/.test(document.title));
+  assert.equal(await page.evaluate(() => /circle/.test(document.querySelector('link[rel=icon]').href)), false);
+  await card.last().waitFor();
   check();
 });
 

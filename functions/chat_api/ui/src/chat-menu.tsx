@@ -1,10 +1,12 @@
 // What can be done with a chat of the list: another name, or its end.
 
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { send } from './api.ts';
 import type { Chat } from './model.ts';
 import { Dots } from './parts/icons.tsx';
+import { Dialog } from './parts/dialog.tsx';
+import { Problem, useDoing } from './parts/doing.tsx';
 import { keys, queries } from './queries.ts';
 import { words } from './words.ts';
 
@@ -12,44 +14,29 @@ const TITLE_MAX = 80;
 
 interface Shown {
   chat: Chat;
-  isOpen: boolean;
   close: () => void;
 }
 
-/** A dialog of the browser's own: it keeps the focus and closes by Escape. */
-function Asked({ chat, isOpen, close }: Shown) {
-  const dialog = useRef<HTMLDialogElement>(null);
+function Asked({ chat, close }: Shown) {
   const [title, setTitle] = useState(chat.title);
-  const [problem, setProblem] = useState('');
+  const { run, problem } = useDoing();
   const [location, navigate] = useLocation();
   const path = `chats/${encodeURIComponent(chat.id)}`;
-  useEffect(() => {
-    if (isOpen) dialog.current?.showModal();
-    else dialog.current?.close();
-  }, [isOpen]);
-  const run = async (change: () => Promise<unknown>) => {
-    try {
-      await change();
-      await queries.invalidateQueries({ queryKey: keys.chats });
-      close();
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-    }
-  };
+  const change = (by: () => Promise<unknown>) => run(() => by().then(() => queries.invalidateQueries({ queryKey: keys.chats })).then(close));
   const rename = (event: FormEvent) => {
     event.preventDefault();
-    void run(() => send('PATCH', path, { title }));
+    void change(() => send('PATCH', path, { title }));
   };
   const remove = () =>
-    void run(async () => {
+    void change(async () => {
       await send('DELETE', path);
       if (location.startsWith(`/${path}`)) navigate('/');
     });
   return (
-    <dialog ref={dialog} onClose={close} aria-label={words.chat}>
+    <Dialog onClose={close} aria-label={words.chat}>
       <form className="asked" onSubmit={rename}>
         <label>{words.title} <input value={title} maxLength={TITLE_MAX} required onChange={({ target }) => setTitle(target.value)} /></label>
-        {problem ? <p className="problem" role="alert">{problem}</p> : null}
+        <Problem text={problem} />
         <p className="soft asked-why">{words.deleteAsk}</p>
         <div className="asked-row">
           <button type="button" className="danger" onClick={remove}>{words.delete}</button>
@@ -57,7 +44,7 @@ function Asked({ chat, isOpen, close }: Shown) {
           <button type="submit" className="primary" disabled={!title.trim() || title === chat.title}>{words.rename}</button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   );
 }
 
@@ -66,7 +53,7 @@ export function ChatMenu({ chat }: { chat: Chat }) {
   return (
     <>
       <button type="button" className="icon-button chat-more" aria-haspopup="dialog" aria-label={`${words.change}: ${chat.title}`} onClick={() => open(true)}><Dots /></button>
-      {isOpen ? <Asked chat={chat} isOpen close={() => open(false)} /> : null}
+      {isOpen ? <Asked chat={chat} close={() => open(false)} /> : null}
     </>
   );
 }

@@ -1,5 +1,6 @@
 // What is asked of the server and kept for as long as it is good.
 
+import { useEffect, useState } from 'react';
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ApiError, get } from './api.ts';
 import { held } from './chat/held.ts';
@@ -48,6 +49,16 @@ export const useChats = (wanted: string) =>
     getNextPageParam: (last) => last.next ?? null,
   });
 
+/** What was typed, once the typing rests. */
+export function useRested(text: string): string {
+  const [rested, rest] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => rest(text), 250);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return rested;
+}
+
 /** The chat, where it is among those that were listed. */
 export function useListedChat(is: (chat: Chat) => boolean): Chat | undefined {
   return useChats('').data?.pages.flatMap(({ chats }) => chats).find(is);
@@ -74,14 +85,17 @@ export const useTasks = () =>
     getNextPageParam: (last) => last.next ?? null,
   });
 
-export const useTask = (id: string, enabled = true) =>
-  useQuery({
-    queryKey: keys.task(id),
-    enabled,
-    // What changes of it comes as news.
-    staleTime: 60_000,
-    queryFn: ({ signal }) => get(`tasks/${encodeURIComponent(id)}`, Task, signal),
-  });
+const task = (id: string) => ({
+  queryKey: keys.task(id),
+  // What changes of it comes as news.
+  staleTime: 60_000,
+  queryFn: ({ signal }: { signal: AbortSignal }) => get(`tasks/${encodeURIComponent(id)}`, Task, signal),
+});
+
+export const useTask = (id: string, enabled = true) => useQuery({ ...task(id), enabled });
+
+/** The same for whoever does not draw it. */
+export const readTask = (id: string): Promise<Task> => queries.fetchQuery(task(id));
 
 /** Something of whoever was there is on the page already. */
 let isDrawn = false;

@@ -2,7 +2,6 @@
 
 export const words = {
   newChat: 'New chat',
-  chats: 'Chats',
   yourChats: 'Your chats',
   noChats: 'Your chats will appear here.',
   search: 'Search chats',
@@ -12,13 +11,17 @@ export const words = {
   rename: 'Rename',
   delete: 'Delete',
   deleteAsk: 'Deleting a chat cancels its running tasks and removes its messages for good.',
+  goTo: 'Go to a chat, a task, an agent …',
+  goToAnything: 'Go to …',
+  action: 'Action',
+  nothingFound: 'Nothing matches.',
+  editing: 'Your message is sent anew in its place',
   noneFound: 'No chats match.',
   more: 'Show more',
   tasks: 'Tasks',
   accounts: 'Connected accounts',
   menu: 'Menu',
   close: 'Close',
-  back: 'Back',
   skip: 'Skip to the conversation',
 
   signIn: 'Sign in',
@@ -35,6 +38,7 @@ export const words = {
   hello: 'What can I do for you?',
   pitch: 'I find the right agent, hand the work over and bring the answer back, even if it takes hours.',
   examples: 'Try one of these',
+  allAgents: (agents: number) => `All agents (${agents})`,
   earlier: 'Earlier messages',
   conversation: 'Conversation',
   you: 'You',
@@ -49,7 +53,7 @@ export const words = {
   dropHere: 'Drop files here',
   tooManyFiles: (most: number) => `A message takes at most ${most} files.`,
   filesTooLarge: (name: string, most: string) => `${name} does not fit: the files of a message may have ${most} together.`,
-  typeNotTaken: (name: string) => `${name} is of a type that this agent does not take.`,
+  typeNotTaken: (name: string, types: string) => `${name} is of a type that is not taken here. These are: ${types}.`,
   onlyFiles: 'See the attached files.',
   askWhom: 'Ask this agent',
   anyAgent: 'Any agent',
@@ -61,6 +65,7 @@ export const words = {
   helped: 'This helped',
   helpedNot: 'This did not help',
   thinking: 'Thinking',
+  ended: (name: string, state: string): string => (state === 'completed' ? `${name} finished` : `${name}: ${stateOf(state)}`),
   toEnd: 'Jump to the newest message',
 
   queued: 'Will be sent when this answer is done',
@@ -68,14 +73,12 @@ export const words = {
   offline: 'You are offline. Your messages are kept and sent later.',
   reconnecting: 'Connection lost. Reconnecting …',
   refused: 'Not sent',
-  sending: 'Sending',
   edit: 'Edit',
   discard: 'Discard',
-  tooLong: 'This text is long. Only the beginning is shown.',
+  code: 'Code',
   showAll: 'Show all',
 
   task: 'Task',
-  open: 'Open',
   connect: 'Connect',
   start: 'Start',
   cancel: 'Cancel',
@@ -108,7 +111,6 @@ export const words = {
   broughtNothing: 'The task ended without a result.',
   attempt: 'Attempt',
   failedAttempt: 'An attempt failed',
-  refresh: 'Ask the agent for its progress',
   foreignTitle: 'An agent asks you to sign in on another site',
   foreignText: 'this link comes from the agent, not from Switchyard. Open it only if you know the site.',
   openHost: 'Open',
@@ -141,13 +143,11 @@ export const words = {
   shareEnd: 'Stop sharing',
   shareSignIn: 'Sign in to share: a guest could not end a link from another device.',
   trace: 'Trace ID',
-  revision: 'Revision',
   revisionOf: (rev: number, latest: number) => `Revision ${rev} of ${latest}`,
   asOf: 'As of',
   travel: 'Show the task as it was at each change',
   earlierRev: 'Earlier',
   laterRev: 'Later',
-  nothingYet: 'Nothing had happened yet.',
   started: 'Started',
   lasted: 'Duration',
   prompt: 'Request',
@@ -156,16 +156,17 @@ export const words = {
   unreadable: 'cannot be read',
 
   noTasks: 'No tasks yet. Ask for something in a chat, and its task will appear here.',
+  searchTasks: 'Search tasks',
+  cancelAll: 'Cancel all of these',
+  cancelAsk: (tasks: number): string => `Cancel ${count(tasks)} tasks? What they have done stays done.`,
   noTaskInState: 'No tasks match this filter.',
   all: 'All',
   waiting: 'Waiting for you',
   running: 'Running',
   finished: 'Finished',
-  anyState: 'Any state',
   waitsForYou: (count: number) => (count === 1 ? '1 thing waits for you' : `${count} things wait for you`),
   state: 'State',
   agent: 'Agent',
-  changed: 'Changed',
 
   survive: 'See it survive a crash',
   survivePrompt: 'Write a report about resilience',
@@ -218,6 +219,23 @@ export const words = {
   tokensCached: 'of which cached',
   tokensOut: 'Output tokens',
 
+  opsSignIn: 'Sign in as an operator or an admin to see how the agents and their tasks are.',
+  users: 'Users',
+  name: 'Name',
+  username: 'Username',
+  operator: 'Operator',
+  admin: 'Admin',
+  addUser: 'Add user',
+  endSignIns: 'Sign out everywhere',
+  newPassword: 'New password',
+  passwordOf: (username: string): string => `The password of ${username}, shown once:`,
+  remove: 'Remove',
+  removeSure: 'Remove for good',
+  settings: 'Settings',
+  setting: (name: string): string =>
+    ({ locale: 'Language, such as en-GB', timeZone: 'Time zone, such as Europe/Oslo', brand: 'Name of the page', accent: 'Colour, such as #3153cf', accentDark: 'Colour in the dark', share: 'Sharing: on or off' })[name] ?? name,
+  save: 'Save',
+
   keys: 'Keys',
   key: 'Key ID',
   purpose: 'Purpose',
@@ -251,7 +269,6 @@ export const words = {
   gone: 'This does not exist, or it belongs to somebody else.',
   home: 'Start a new chat',
   broken: 'This could not be displayed. Here is its data.',
-  address: 'goes to',
 } as const;
 
 export const states: Record<string, string> = {
@@ -324,6 +341,16 @@ export function ago(at: string, now = Date.now()): string {
   if (seconds > -3600) return relative.format(Math.round(seconds / 60), 'minute');
   if (seconds > -86_400) return clock.format(new Date(at));
   return day.format(new Date(at));
+}
+
+const nearDay = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+
+/** The day of a time in a list: today and yesterday by that name. */
+export function dayOf(at: string, now = Date.now()): string {
+  const midnight = (time: number) => new Date(time).setHours(0, 0, 0, 0);
+  const days = Math.round((midnight(now) - midnight(Date.parse(at))) / 86_400_000);
+  const text = days < 2 ? nearDay.format(-days, 'day') : day.format(new Date(at));
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const whole = new Intl.NumberFormat();

@@ -24,6 +24,11 @@ const at = (file: string): string => new URL(file, scope).href;
 
 /** The page's own views. What is beside them, such as a sign-in, is no page of ours without a server. */
 const view = /^(?:(?:chats|tasks)\/.*|tasks|accounts|ops)?$/;
+/** The ways to a consent and back. */
+const consent = /^(?:connect\/.*|callback)$/;
+const CONSENT = 5 * 60_000;
+/** The one by which the tabs tell each other news. */
+const channel = new BroadcastChannel(name.replace(/\/$/, ''));
 const hashed = /^(?:assets\/[^/]+|(?:brand\.css|logo|manifest\.webmanifest)\?v=[^&]+)$/;
 
 self.addEventListener('install', (event) => {
@@ -42,6 +47,8 @@ self.addEventListener('fetch', (event) => {
   const path = url.pathname.slice(base.length);
   if (request.mode === 'navigate') {
     if (view.test(path)) event.respondWith(fetch(request).catch(shell));
+    // By a copied link, perhaps: the page is to see at once what comes of it.
+    if (consent.test(path)) channel.postMessage({ type: 'wake', until: Date.now() + CONSENT });
   } else if (hashed.test(path + url.search)) event.respondWith(kept(event));
 });
 

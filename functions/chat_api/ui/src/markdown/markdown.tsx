@@ -2,11 +2,13 @@
 // alone that the server lists beside the text, with their real host shown: what else this reader takes for one is text.
 
 import { lexer, type Token, type Tokens } from 'marked';
-import { createContext, Fragment, memo, type ReactNode, useContext, useState } from 'react';
-import { words } from '../words.ts';
+import { createContext, Fragment, memo, type ReactNode, useContext, useMemo, useState } from 'react';
+import { CopyButton } from '../parts/copy.tsx';
+import { size, words } from '../words.ts';
+import { Code } from './code.tsx';
 
 /** Longer text is folded. */
-const LONG = 64 * 1024;
+const LONG = 6 * 1024;
 const DEEPEST = 24;
 
 /** Some texts of the lexer are escaped for HTML; React does that itself. */
@@ -27,14 +29,20 @@ export function safe(href: string): URL | null {
   }
 }
 
-/** The addresses that the server lists beside the texts below, each as the URL standard writes it. */
-export const Links = createContext<readonly string[] | null | undefined>(null);
+const Links = createContext<readonly string[]>([]);
+
+/** The addresses that the server lists beside the texts below, each as the URL standard writes it, with those listed above. */
+export function Linked({ links, children }: { links: readonly string[] | null | undefined; children: ReactNode }) {
+  const above = useContext(Links);
+  const all = useMemo(() => [...above, ...(links ?? [])], [above, links]);
+  return <Links.Provider value={all}>{children}</Links.Provider>;
+}
 
 /** A link of a text; text, where the server lists no such address. */
 function Listed({ href, children }: { href: string; children?: ReactNode }) {
   const listed = useContext(Links);
   const url = safe(href);
-  return url && listed?.includes(url.href) ? <SafeLink href={href}>{children}</SafeLink> : <>{children ?? href}</>;
+  return url && listed.includes(url.href) ? <SafeLink href={href}>{children}</SafeLink> : <>{children ?? href}</>;
 }
 
 export function SafeLink({ href, children }: { href: string; children?: ReactNode }) {
@@ -100,7 +108,7 @@ function element(token: Token, depth: number): ReactNode {
     case 'table':
       return table(token as Tokens.Table, depth + 1);
     case 'code':
-      return <pre tabIndex={0}><code>{(token as Tokens.Code).text}</code></pre>;
+      return <Code text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang ?? ''} />;
     case 'hr':
       return <hr />;
     case 'strong':
@@ -151,17 +159,19 @@ function unlazy(source: string): string {
   return lines.join('\n');
 }
 
+/** Where a long text is folded: between two paragraphs, where there are some. */
+function beginning(source: string): string {
+  const end = source.lastIndexOf('\n\n', LONG);
+  return source.slice(0, end > LONG / 2 ? end : LONG);
+}
+
 export const Markdown = memo(function Markdown({ text: source }: { text: string }) {
-  const [whole, showWhole] = useState(source.length <= LONG);
-  const shown = whole ? source : source.slice(0, LONG);
+  const [isWhole, showWhole] = useState(false);
+  const isFolded = !isWhole && source.length > LONG * 1.25;
   return (
     <div className="markdown">
-      {drawn(lexer(unlazy(shown), { gfm: true, breaks: true }), 0)}
-      {whole ? null : (
-        <p className="folded">
-          {words.tooLong} <button type="button" onClick={() => showWhole(true)}>{words.showAll}</button>
-        </p>
-      )}
+      <div className="markdown" data-folded={isFolded}>{drawn(lexer(unlazy(isFolded ? beginning(source) : source), { gfm: true, breaks: true }), 0)}</div>
+      {isFolded ? <p className="folded"><button type="button" onClick={() => showWhole(true)}>{words.showAll} ({size(source.length)})</button> <CopyButton text={source} /></p> : null}
     </div>
   );
 });

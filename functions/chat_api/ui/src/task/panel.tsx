@@ -1,13 +1,14 @@
 // One task, opened: its result, what happened, and all that is known of it.
 
 import { useEffect, useRef, useState } from 'react';
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { ApiError } from '../api.ts';
-import { Links } from '../markdown/markdown.tsx';
+import { Linked } from '../markdown/markdown.tsx';
 import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
 import { cardOf, isActive, isOver, mayRetry, type Task } from '../model.ts';
 import { Close } from '../parts/icons.tsx';
+import { Problem } from '../parts/doing.tsx';
 import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Time } from '../parts/time.tsx';
@@ -21,7 +22,7 @@ import { nameOf } from './card.tsx';
 import { Consent } from './consent.tsx';
 import { PlanSteps } from './plan.tsx';
 import { Outcome } from './outcome.tsx';
-import { AnswerThere, Replies } from './replies.tsx';
+import { RepliesThere } from './replies.tsx';
 import { ShareButton } from './share.tsx';
 import { Timeline } from './timeline.tsx';
 import { Wire } from './wire.tsx';
@@ -37,19 +38,18 @@ function Facts({ task }: { task: Task }) {
   );
 }
 
-function Actions({ task, home }: { task: Task; home: string | null }) {
-  const { run, running, problem } = useActions(task.id);
+function Actions({ task }: { task: Task }) {
+  const { run, isBusy, problem } = useActions(task.id);
   const { plan } = task;
   return (
     <div className="panel-actions">
       {plan && !plan.isApproved && task.status === 'input-required' ? (
-        <button type="button" className="primary in-card" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
+        <button type="button" className="primary in-card" disabled={isBusy} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
       ) : null}
-      {home !== null ? <AnswerThere card={cardOf(task)} chat={home} /> : null}
-      {mayRetry(task.status) ? <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button> : null}
-      {isOver(task.status) ? null : <button type="button" className="in-card" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>}
+      {mayRetry(task.status) ? <button type="button" disabled={isBusy} onClick={() => void run('retry')}>{words.retry}</button> : null}
+      {isOver(task.status) ? null : <button type="button" className="in-card" disabled={isBusy} onClick={() => void run('cancel')}>{words.cancel}</button>}
       <ShareButton task={task} />
-      {problem ? <p className="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem} />
     </div>
   );
 }
@@ -76,10 +76,10 @@ function Whole({ task, chat, close }: { task: Task; chat: string | null; close: 
       <Facts task={task} />
       {chat === null && home !== null ? <p className="panel-chat"><Link href={`/chats/${encodeURIComponent(home)}`}>{words.inChat}</Link></p> : null}
       <div className="in-card"><Consent asked={task} /></div>
-      <Actions task={task} home={home} />
+      <Actions task={task} />
       {task.clauses && !task.plan ? <Clauses clauses={task.clauses} /> : null}
       {task.plan ? <PlanSteps plan={task.plan} jobs={task.jobs} /> : null}
-      {home !== null ? <div className="in-card"><Replies card={cardOf(task)} chat={home} /></div> : null}
+      {home !== null ? <div className="in-card"><RepliesThere card={cardOf(task)} chat={home} /></div> : null}
       <Tabs
         label={name}
         chosen={tab}
@@ -97,6 +97,14 @@ function Whole({ task, chat, close }: { task: Task; chat: string | null; close: 
 /** `chat` is the one beside it, where one is. */
 export function Panel({ id, chat, close }: { id: string; chat: string | null; close: string }) {
   const { data, error, isPending, refetch } = useTask(id);
+  const [, navigate] = useLocation();
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && !document.querySelector('dialog[open]')) navigate(close);
+    };
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  }, [close, navigate]);
   return (
     <aside className="panel" data-beside={chat === null ? undefined : 'card'} aria-label={words.task}>
       {data ? null : (
@@ -108,7 +116,7 @@ export function Panel({ id, chat, close }: { id: string; chat: string | null; cl
       {isPending ? <Loading /> : null}
       {error instanceof ApiError && error.status === 404 ? <Gone /> : null}
       {error && !(error instanceof ApiError && error.status === 404) ? <Failed error={error} retry={() => void refetch()} /> : null}
-      {data ? <Links.Provider value={data.links}><Whole task={data} chat={chat} close={close} /></Links.Provider> : null}
+      {data ? <Linked links={data.links}><Whole task={data} chat={chat} close={close} /></Linked> : null}
     </aside>
   );
 }

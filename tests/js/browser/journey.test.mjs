@@ -318,6 +318,8 @@ test('what an agent asks for is filled in, and each part of what was said is tol
   const { page, card, answer, badge, check } = await visit(t);
   await ask(page, 'Write a report for me');
   const form = card.getByRole('form', { name: 'Fill in' });
+  await form.waitFor();
+  assert.equal((await card.innerText()).split('What should the report be about?').length, 2, 'it is asked once');
   await form.getByLabel('Topic').fill('whales');
   await form.getByRole('button', { name: 'Send' }).click();
   await page.getByText('Topic: whales').waitFor();
@@ -329,5 +331,33 @@ test('what an agent asks for is filled in, and each part of what was said is tol
   await parts.getByRole('listitem').filter({ hasText: 'Weather in Bergen tomorrow' }).getByText('Completed').waitFor();
   await parts.getByRole('listitem').filter({ hasText: 'a flat in Oslo' }).getByText('Accommodation').waitFor();
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/parts.png` });
+
+  // What one can choose from is a button, which sends the data that was asked for.
+  await page.getByRole('link', { name: 'New chat' }).click();
+  await ask(page, 'weather in Springfield');
+  const choice = card.getByRole('button', { name: 'Springfield, Illinois, United States' });
+  const [sent] = await Promise.all([page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/api/chat')), choice.click()]);
+  const { message: { parts: [said, data] }, taskId } = sent.postDataJSON();
+  assert.deepEqual([said.text, data, typeof taskId], ['Springfield, Illinois, United States', { type: 'data-form', data: { which: ['Springfield, Illinois, United States'] } }, 'string']);
+  await badge.last().getByText('Completed').waitFor();
+  await answer.last().getByText(/^Springfield/).first().waitFor();
+  check();
+});
+
+test('each agent has its own part of an answer: its words, its state, and its data as a person would say it', async (t) => {
+  const { page, card, check } = await visit(t);
+  await ask(page, 'A flat in Lisbon for two from Friday to Sunday and the weather there');
+  const [stays, weather] = ['Accommodation', 'Weather'].map((name) => card.getByRole('region', { name, exact: true }));
+  await weather.getByText(/°C/).first().waitFor();
+  for (const part of [stays, weather]) await part.getByText('Completed').waitFor();
+  await stays.getByText(/^\d+ places to stay in Lisbon/).first().waitFor();
+  const beside = await stays.locator('.beside').innerText();
+  assert.match(beside, /^Lisbon · .+ – .+ · 2 guests · 2 nights$/);
+  assert.match(await stays.locator('tbody td').last().innerText(), /^\d(\.\d+)?$/);
+  // Nothing is said twice, once the agents say it.
+  assert.equal((await page.getByRole('article', { name: 'Answer' }).innerText()).split('°C').length, 2);
+  await card.getByRole('link', { name: /Weather/ }).first().click();
+  const panel = page.getByRole('complementary', { name: 'Task' });
+  await panel.getByRole('region', { name: 'Weather', exact: true }).getByText(/°C/).first().waitFor();
   check();
 });

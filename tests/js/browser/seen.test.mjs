@@ -151,21 +151,35 @@ test('who wants less motion sees none', async (t) => {
   }
 });
 
-test('a text of more than 64 KB is folded until somebody wants all of it', async (t) => {
-  const { page, context, answer, badge, check } = await visit(t);
+test('a long text is folded until somebody wants all of it, what the chat cuts is there, and code has its language', async (t) => {
+  const { page, context, answer, log, badge, check } = await visit(t, { permissions: ['clipboard-read', 'clipboard-write'] });
   await ask(page, 'Will it rain in Oslo tomorrow?');
   await badge.getByText('Completed').waitFor();
+  const long = `The very beginning\n\n\`\`\`python\nwhy = "because"\n\`\`\`\n\n${'words and more words\n\n'.repeat(2000)}the very end`;
   await context.route(/\/messages\?/, async (route) => {
     const response = await route.fetch();
     const read = await response.json();
-    const long = `${'words and more words\n\n'.repeat(4000)}the very end`;
-    for (const { role, parts } of read.messages) if (role === 'assistant') for (const part of parts) if (part.type === 'text') part.text = long;
+    for (const { role, parts } of read.messages) if (role === 'assistant') for (const part of parts) if (part.type === 'text') part.text = `${long.slice(0, 8000).trim()} …`;
     await route.fulfill({ response, json: read });
   });
+  await context.route(/\/api\/tasks\/[\w-]+$/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), artifacts: [{ artifactId: 'a', parts: [{ text: long }] }] } });
+  });
   await page.reload();
-  await answer.getByText('This text is long. Only the beginning is shown.').waitFor();
+  const all = answer.getByRole('button', { name: /^Show all \(44/ });
+  await all.waitFor();
+  // Whoever has just asked reads from the beginning.
+  const begins = await answer.getByText('The very beginning').evaluate((one) => one.getBoundingClientRect().top);
+  assert(begins > 0 && begins < 700, `the beginning is at ${begins}`);
+  const code = answer.locator('.code');
+  await code.getByText('python', { exact: true }).waitFor();
+  await code.locator('.hljs-string').getByText('"because"').waitFor();
+  const copied = async (button) => (await button.click(), page.evaluate(() => navigator.clipboard.readText()));
+  assert.equal(await copied(code.getByRole('button', { name: 'Copy' })), 'why = "because"');
   assert.equal(await answer.getByText('the very end').count(), 0);
-  await answer.getByRole('button', { name: 'Show all' }).click();
+  assert.equal(await copied(answer.locator('.message-tools').getByRole('button', { name: 'Copy' })), long);
+  await all.click();
   await answer.getByText('the very end').waitFor();
   check();
 });

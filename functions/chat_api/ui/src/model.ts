@@ -104,6 +104,8 @@ export const Artifact = z.looseObject({
   description: text,
   parts: z.array(Part),
   bytes: z.number().nullish(),
+  /** Of a job: the artifact of the task's answer that is the same. */
+  sameAs: text,
 });
 
 const Entry = z.looseObject({ state: z.string(), at: z.string(), message: text });

@@ -74,14 +74,17 @@ export const useTasks = () =>
     getNextPageParam: (last) => last.next ?? null,
   });
 
-export const useTask = (id: string, enabled = true) =>
-  useQuery({
-    queryKey: keys.task(id),
-    enabled,
-    // What changes of it comes as news.
-    staleTime: 60_000,
-    queryFn: ({ signal }) => get(`tasks/${encodeURIComponent(id)}`, Task, signal),
-  });
+const task = (id: string) => ({
+  queryKey: keys.task(id),
+  // What changes of it comes as news.
+  staleTime: 60_000,
+  queryFn: ({ signal }: { signal: AbortSignal }) => get(`tasks/${encodeURIComponent(id)}`, Task, signal),
+});
+
+export const useTask = (id: string, enabled = true) => useQuery({ ...task(id), enabled });
+
+/** The same for whoever does not draw it. */
+export const readTask = (id: string): Promise<Task> => queries.fetchQuery(task(id));
 
 /** Something of whoever was there is on the page already. */
 let isDrawn = false;

@@ -2,7 +2,6 @@
 
 export const words = {
   newChat: 'New chat',
-  chats: 'Chats',
   yourChats: 'Your chats',
   noChats: 'Your chats will appear here.',
   search: 'Search chats',
@@ -18,7 +17,6 @@ export const words = {
   accounts: 'Connected accounts',
   menu: 'Menu',
   close: 'Close',
-  back: 'Back',
   skip: 'Skip to the conversation',
 
   signIn: 'Sign in',
@@ -68,14 +66,12 @@ export const words = {
   offline: 'You are offline. Your messages are kept and sent later.',
   reconnecting: 'Connection lost. Reconnecting …',
   refused: 'Not sent',
-  sending: 'Sending',
   edit: 'Edit',
   discard: 'Discard',
-  tooLong: 'This text is long. Only the beginning is shown.',
+  code: 'Code',
   showAll: 'Show all',
 
   task: 'Task',
-  open: 'Open',
   connect: 'Connect',
   start: 'Start',
   cancel: 'Cancel',
@@ -108,7 +104,6 @@ export const words = {
   broughtNothing: 'The task ended without a result.',
   attempt: 'Attempt',
   failedAttempt: 'An attempt failed',
-  refresh: 'Ask the agent for its progress',
   foreignTitle: 'An agent asks you to sign in on another site',
   foreignText: 'this link comes from the agent, not from Switchyard. Open it only if you know the site.',
   openHost: 'Open',
@@ -141,13 +136,11 @@ export const words = {
   shareEnd: 'Stop sharing',
   shareSignIn: 'Sign in to share: a guest could not end a link from another device.',
   trace: 'Trace ID',
-  revision: 'Revision',
   revisionOf: (rev: number, latest: number) => `Revision ${rev} of ${latest}`,
   asOf: 'As of',
   travel: 'Show the task as it was at each change',
   earlierRev: 'Earlier',
   laterRev: 'Later',
-  nothingYet: 'Nothing had happened yet.',
   started: 'Started',
   lasted: 'Duration',
   prompt: 'Request',
@@ -161,11 +154,9 @@ export const words = {
   waiting: 'Waiting for you',
   running: 'Running',
   finished: 'Finished',
-  anyState: 'Any state',
   waitsForYou: (count: number) => (count === 1 ? '1 thing waits for you' : `${count} things wait for you`),
   state: 'State',
   agent: 'Agent',
-  changed: 'Changed',
 
   survive: 'See it survive a crash',
   survivePrompt: 'Write a report about resilience',
@@ -249,7 +240,6 @@ export const words = {
   gone: 'This does not exist, or it belongs to somebody else.',
   home: 'Start a new chat',
   broken: 'This could not be displayed. Here is its data.',
-  address: 'goes to',
 } as const;
 
 export const states: Record<string, string> = {

@@ -1,16 +1,16 @@
 // One message: the user's words, or an answer with its cards.
 
-import { memo, useCallback, useMemo, useState } from 'react';
+import { memo, useMemo } from 'react';
 import { z } from 'zod';
 import { Markdown } from '../markdown/markdown.tsx';
-import { useCard } from '../live/cards.ts';
-import { Card, isOver, questionOf, withoutQuestion } from '../model.ts';
+import { Card, isOver } from '../model.ts';
 import { CopyButton } from '../parts/copy.tsx';
 import { Again } from '../parts/icons.tsx';
-import { useModels } from '../queries.ts';
+import { readTask, useModels } from '../queries.ts';
 import { Boundary } from '../parts/states.tsx';
 import { Tree } from '../result/tree.tsx';
 import { TaskCard } from '../task/card.tsx';
+import { wholeOf } from '../task/shares.ts';
 import { words } from '../words.ts';
 import type { Message } from './drafted.ts';
 import { Files } from './files.tsx';
@@ -32,40 +32,17 @@ type OnePart = Message['parts'][number];
 
 interface Within extends Pick<Shown, 'chat' | 'reply' | 'goesOn'> {
   part: OnePart;
-  /** The card of the message. */
-  card: Card | null;
-  /** All text of the message. */
-  says: string;
-  /** The card draws what the text says. */
-  isDrawn: boolean;
+  /** What the message says in its card. */
+  says: string | null;
   isNewest: boolean;
-  drawn: () => void;
 }
 
-/** Shorter text stands beside what is drawn. */
-const SHORT = 300;
-
-/** What an answer says beside its card, which asks its question itself. */
-function Beside({ card, text }: { card: Card; text: string }) {
-  const now = useCard(card);
-  const said = withoutQuestion(text, questionOf(now));
-  // The card shows the plan and has its buttons.
-  if (now.plan && !now.plan.isApproved && now.state === 'input-required') {
-    return <details className="told"><summary>{words.asText}</summary><Markdown text={text} /></details>;
-  }
-  return said ? <Markdown text={said} /> : null;
-}
-
-function PartView({ part, chat, says, isDrawn, isNewest, drawn, reply, goesOn, card }: Within) {
-  if (part.type === 'text' && isDrawn && part.text.length > SHORT) {
-    return <details className="told"><summary>{words.asText}</summary><Markdown text={part.text} /></details>;
-  }
-  if (part.type === 'text' && card && !goesOn) return <Beside card={card} text={part.text} />;
-  if (part.type === 'text') return part.text ? <Markdown text={part.text} /> : null;
+function PartView({ part, chat, says, isNewest, reply, goesOn }: Within) {
+  if (part.type === 'text') return says === null && part.text ? <Markdown text={part.text} /> : null;
   if (part.type === 'data-task') {
     const own = Card.safeParse(part.data);
     if (!own.success) return <div className="broken"><p>{words.broken}</p><Tree value={part.data} /></div>;
-    return <TaskCard card={own.data} href={`/chats/${encodeURIComponent(chat)}/tasks/${own.data.taskId}`} says={says} goesOn={goesOn} isNewest={isNewest} drawn={drawn} reply={reply} />;
+    return <TaskCard card={own.data} href={`/chats/${encodeURIComponent(chat)}/tasks/${own.data.taskId}`} says={says ?? ''} goesOn={goesOn} isNewest={isNewest} reply={reply} />;
   }
   if (part.type === 'data-draft') {
     const draft = Draft.safeParse(part.data);
@@ -92,20 +69,18 @@ function ForAgent({ id }: { id: string }) {
 export const MessageView = memo(function MessageView({ message, chat, again, reply, goesOn }: Shown) {
   const isMine = message.role === 'user';
   const text = textOf(message);
-  const [isDrawn, setDrawn] = useState(false);
-  const drawn = useCallback(() => setDrawn(true), []);
   const card = useMemo(() => cardIn(message), [message]);
   const isDone = message.parts.every((part) => part.type !== 'data-task' || isOver(part.data.state));
   return (
     <article className={`message ${message.role}`} aria-label={isMine ? words.you : words.answer}>
       {isMine && typeof message.metadata?.model === 'string' ? <ForAgent id={message.metadata.model} /> : null}
       {isMine ? <p className="said">{text || words.message}</p> : message.parts.map((part, place) => (
-        <Boundary key={place} value={part}><PartView part={part} chat={chat} says={text} isDrawn={isDrawn} isNewest={again !== null} drawn={drawn} reply={reply} goesOn={goesOn} card={card} /></Boundary>
+        <Boundary key={place} value={part}><PartView part={part} chat={chat} says={card && !goesOn ? text : null} isNewest={again !== null} reply={reply} goesOn={goesOn} /></Boundary>
       ))}
       {isMine ? <Files message={message} chat={chat} /> : null}
       {!isMine && text && isDone ? (
         <div className="message-tools">
-          <CopyButton text={text} />
+          <CopyButton text={async () => (card && text.endsWith('…') ? wholeOf(text, (await readTask(card.taskId)).artifacts) : text)} />
           {card ? <Thumbs chat={chat} task={card.taskId} before={message.metadata?.feedback ?? null} /> : null}
           {again ? <button type="button" className="icon-button" onClick={again} aria-label={words.again} title={words.again}><Again /></button> : null}
         </div>

@@ -3,10 +3,12 @@
 
 import { lexer, type Token, type Tokens } from 'marked';
 import { Fragment, memo, type ReactNode, useState } from 'react';
-import { words } from '../words.ts';
+import { CopyButton } from '../parts/copy.tsx';
+import { size, words } from '../words.ts';
+import { Code } from './code.tsx';
 
 /** Longer text is folded. */
-const LONG = 64 * 1024;
+const LONG = 6 * 1024;
 const DEEPEST = 24;
 
 /** Some texts of the lexer are escaped for HTML; React does that itself. */
@@ -90,7 +92,7 @@ function element(token: Token, depth: number): ReactNode {
     case 'table':
       return table(token as Tokens.Table, depth + 1);
     case 'code':
-      return <pre tabIndex={0}><code>{(token as Tokens.Code).text}</code></pre>;
+      return <Code text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang ?? ''} />;
     case 'hr':
       return <hr />;
     case 'strong':
@@ -141,17 +143,19 @@ function unlazy(source: string): string {
   return lines.join('\n');
 }
 
+/** Where a long text is folded: between two paragraphs, where there are some. */
+function beginning(source: string): string {
+  const end = source.lastIndexOf('\n\n', LONG);
+  return source.slice(0, end > LONG / 2 ? end : LONG);
+}
+
 export const Markdown = memo(function Markdown({ text: source }: { text: string }) {
-  const [whole, showWhole] = useState(source.length <= LONG);
-  const shown = whole ? source : source.slice(0, LONG);
+  const [isWhole, showWhole] = useState(false);
+  const isFolded = !isWhole && source.length > LONG * 1.25;
   return (
     <div className="markdown">
-      {drawn(lexer(unlazy(shown), { gfm: true, breaks: true }), 0)}
-      {whole ? null : (
-        <p className="folded">
-          {words.tooLong} <button type="button" onClick={() => showWhole(true)}>{words.showAll}</button>
-        </p>
-      )}
+      <div className="markdown" data-folded={isFolded}>{drawn(lexer(unlazy(isFolded ? beginning(source) : source), { gfm: true, breaks: true }), 0)}</div>
+      {isFolded ? <p className="folded"><button type="button" onClick={() => showWhole(true)}>{words.showAll} ({size(source.length)})</button> <CopyButton text={source} /></p> : null}
     </div>
   );
 });

@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { words } from '../words.ts';
 import { Check, Copy } from './icons.tsx';
 
-export function CopyButton({ text }: { text: string }) {
+export function CopyButton({ text }: { text: string | (() => Promise<string>) }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(typeof text === 'string' ? text : await text());
     setDone(true);
     setTimeout(() => setDone(false), 2000);
   };

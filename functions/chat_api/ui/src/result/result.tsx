@@ -3,21 +3,22 @@
 import type { Artifact, Part, Task } from '../model.ts';
 import { Markdown } from '../markdown/markdown.tsx';
 import { Boundary } from '../parts/states.tsx';
-import { words } from '../words.ts';
+import { wholeDay, words } from '../words.ts';
 import { Drawing, Places } from './drawing.tsx';
 import { File } from './file.tsx';
 import { Forecast } from './forecast.tsx';
 import { positionsOf } from './positions.ts';
-import { heading, type Row, shapeOf } from './shape.ts';
-import { Cell, Table } from './table.tsx';
+import { inWords, type Row, shapeOf } from './shape.ts';
+import { Table } from './table.tsx';
 import { Tree } from './tree.tsx';
 
 /** What stands beside the rows: plain values in a line, anything else as it is. */
 function Rest({ of }: { of: Row }) {
-  const [plain, other] = [Object.entries(of).filter(([, value]) => typeof value !== 'object'), Object.entries(of).filter(([, value]) => typeof value === 'object')];
+  const said = inWords(of, wholeDay);
+  const other = Object.entries(of).filter(([, value]) => typeof value === 'object');
   return (
     <>
-      {plain.length > 0 ? <dl className="beside">{plain.map(([name, value]) => <div key={name}><dt>{heading(name)}</dt><dd><Cell value={value} /></dd></div>)}</dl> : null}
+      {said.length > 0 ? <p className="beside">{said.join(' · ')}</p> : null}
       {other.length > 0 ? <Tree value={Object.fromEntries(other)} depth={1} /> : null}
     </>
   );
@@ -64,16 +65,10 @@ const headingOf = (text: string | null | undefined): string | undefined => text?
 
 export function ArtifactView({ artifact }: { artifact: Artifact }) {
   const says = new Set([artifact.parts.map(({ text }) => text ?? '').join('').trim(), ...artifact.parts.map(({ text }) => (text ?? '').trim())]);
-  // The data of a forecast says all that its text does.
-  const isDrawn = artifact.parts.some(({ data }) => data !== undefined && ['forecast', 'table'].includes(shapeOf(data).kind));
   return (
     <article className="artifact" aria-label={artifact.name || words.result}>
       {artifact.name && headingOf(artifact.parts[0]?.text) !== artifact.name ? <h3>{artifact.name}</h3> : null}
-      {(isDrawn ? artifact.parts.toSorted((one, two) => Number(typeof one.text === 'string') - Number(typeof two.text === 'string')) : artifact.parts).map((part, place) => (
-        <Boundary key={place} value={part}>
-          {isDrawn && typeof part.text === 'string' ? <details className="told"><summary>{words.asText}</summary><Markdown text={part.text} /></details> : <OnePart part={part} says={says} />}
-        </Boundary>
-      ))}
+      {artifact.parts.map((part, place) => <Boundary key={place} value={part}><OnePart part={part} says={says} /></Boundary>)}
       {artifact.parts.length === 0 && artifact.bytes ? <p className="soft">{Math.round(artifact.bytes / 1024)} KB</p> : null}
     </article>
   );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cellText, fieldsOf, heading, isDay, isLink, shapeOf } from './shape.ts';
+import { cellText, fieldsOf, heading, inWords, isDay, isLink, shapeOf, unitOf } from './shape.ts';
 
 test('a result is drawn by what it holds, whoever made it', () => {
   const day = { date: '2026-11-24', temperatureMin: 1, temperatureMax: 6 };
@@ -45,4 +45,12 @@ test('rows lead where their only address does, and in brief have no ids and noth
   assert.deepEqual(fieldsOf([{ name: 'a', one: 'https://a.example/', two: 'https://b.example/' }], false).link, null);
   for (const text of ['http://a.example/', 'javascript:alert(1)', 'https://', 'https:///x', 'see https://a.example/', 'https://a.example/ b', 7, null]) assert.equal(isLink(text), false, String(text));
   assert.equal(isLink('https://a.example'), true);
+});
+
+test('what stands beside rows is said as a person would, and what all values end with is said once', () => {
+  const beside = { children: 0, currency: null, from: '2026-11-27', guests: 2, nights: 1, place: 'Lisbon', pets: false, to: '2026-11-29', maxPrice: 200 };
+  assert.deepEqual(inWords(beside, (day) => day), ['Lisbon', '2026-11-27 – 2026-11-29', '2 guests', '1 night', 'Max price: 200']);
+  assert.equal(unitOf(['4.24 out of 5', '4 out of 5']), 'out of 5');
+  assert.equal(unitOf(['€ 116 for 2 nights', '€ 9 for 2 nights']), 'for 2 nights');
+  for (const none of [['a flat', 'b flat'], ['4 of 5'], ['4 nights', 3], ['1', '2'], []]) assert.equal(unitOf(none), '');
 });

@@ -99,6 +99,30 @@ export const isTime = (value: unknown): value is string => typeof value === 'str
 /** A day of the calendar, such as `2026-11-27`. */
 export const isDay = (value: unknown): value is string => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) && new Date(`${value}T00:00:00Z`).toJSON()?.startsWith(value) === true;
 
+/** What stands beside rows, as one would say it: what it is of, its days, and how many of what. Nothing is said of what there is none of. */
+export function inWords(fields: Row, day: (day: string) => string): string[] {
+  const all = Object.entries(fields).filter(([, value]) => value !== 0 && value !== false && !isNothing(value) && isFlat(value));
+  const days = all.filter(([, value]) => isDay(value)).map(([, value]) => String(value)).sort();
+  const said = ([name, value]: [string, unknown]): string => {
+    if (typeof value === 'string') return value;
+    const what = camel(name);
+    if (value === true) return heading(name);
+    return what.endsWith('s') ? `${value} ${value === 1 ? what.slice(0, -1) : what}` : `${heading(name)}: ${value}`;
+  };
+  const texts = all.filter(([, value]) => typeof value === 'string' && !isDay(value));
+  return [...texts.map(said), ...(days.length > 0 ? [days.map(day).join(' – ')] : []), ...all.filter(([, value]) => typeof value !== 'string').map(said)];
+}
+
+/** The words that all values of a column end with, behind their numbers, such as "for 2 nights": they are said once. */
+export function unitOf(values: readonly unknown[]): string {
+  const apart = values.map((value) => (typeof value === 'string' && /\d/.test(value) ? value.split(' ') : []));
+  const [first = []] = apart;
+  const isShared = (length: number): boolean => apart.every((words) => words.length > length && /\d/.test(words.slice(0, -length).join(' ')) && words.slice(-length).join(' ') === first.slice(-length).join(' '));
+  let length = 0;
+  while (values.length > 1 && isShared(length + 1)) length += 1;
+  return length > 0 ? first.slice(-length).join(' ') : '';
+}
+
 /** The address of something on the web. */
 export const isLink = (value: unknown): value is string => typeof value === 'string' && /^https:\/\/[^\s/]+\S*$/.test(value) && URL.canParse(value);
 

@@ -3,7 +3,7 @@
 import { SafeLink } from '../markdown/markdown.tsx';
 import { wholeDay, wholeTime, words } from '../words.ts';
 import { PLACING } from './positions.ts';
-import { cellText, fieldsOf, heading, isDay, isLink, isTime, type Row } from './shape.ts';
+import { cellText, fieldsOf, heading, isDay, isLink, isTime, type Row, unitOf } from './shape.ts';
 import { Tree } from './tree.tsx';
 
 export function Cell({ value }: { value: unknown }) {
@@ -18,19 +18,25 @@ export function Cell({ value }: { value: unknown }) {
 export function Table({ name, rows, isBrief = false, isMapped = false }: { name: string; rows: readonly Row[]; isBrief?: boolean | undefined; isMapped?: boolean | undefined }) {
   const { fields: all, title, link } = fieldsOf(rows, isBrief);
   const fields = isBrief || isMapped ? all.filter((field) => !PLACING.has(field)) : all;
+  const units = new Map(fields.map((field) => [field, field === title ? '' : unitOf(rows.map((row) => row[field]))]));
+  const bare = (row: Row, field: string) => {
+    const [value, unit] = [row[field], units.get(field)];
+    return unit && typeof value === 'string' ? value.slice(0, -unit.length).trim() : value;
+  };
+  const isNumber = (row: Row, field: string): boolean => typeof row[field] === 'number' || (units.get(field) !== '' && !Number.isNaN(Number(bare(row, field))));
   const cell = (row: Row, field: string) => {
-    const [value, href] = [row[field], link === null ? null : row[link]];
+    const [value, href] = [bare(row, field), link === null ? null : row[link]];
     return field === title && isLink(href) && typeof value === 'string' ? <SafeLink href={href}>{value}</SafeLink> : <Cell value={value} />;
   };
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label={heading(name) || 'Table'}>
       <table>
-        <thead><tr>{isMapped ? <th scope="col"><span className="unseen">{words.onMap}</span></th> : null}{fields.map((field) => <th key={field} scope="col" className={rows.every((row) => typeof row[field] === 'number') ? 'number' : ''}>{heading(field)}</th>)}</tr></thead>
+        <thead><tr>{isMapped ? <th scope="col"><span className="unseen">{words.onMap}</span></th> : null}{fields.map((field) => <th key={field} scope="col" className={rows.every((row) => isNumber(row, field)) ? 'number' : ''}>{heading(field)}{units.get(field) ? <small> {units.get(field)}</small> : null}</th>)}</tr></thead>
         <tbody>
           {rows.map((row, line) => (
             <tr key={line}>
               {isMapped ? <td className="row-number">{line + 1}</td> : null}
-              {fields.map((field) => <td key={field} className={typeof row[field] === 'number' ? 'number' : ''}>{cell(row, field)}</td>)}
+              {fields.map((field) => <td key={field} className={isNumber(row, field) ? 'number' : ''}>{cell(row, field)}</td>)}
             </tr>
           ))}
         </tbody>

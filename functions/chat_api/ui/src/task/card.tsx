@@ -3,32 +3,28 @@
 import { Link } from 'wouter';
 import { answering } from '../chat/answering.ts';
 import { useCard } from '../live/cards.ts';
-import { Markdown } from '../markdown/markdown.tsx';
-import { type Card, isOver, mayRetry, questionOf } from '../model.ts';
+import { type Card, isOver, mayRetry, questionOf, withoutQuestion } from '../model.ts';
 import { Arrow } from '../parts/icons.tsx';
 import { Time } from '../parts/time.tsx';
 import { words } from '../words.ts';
 import { useActions } from './act.ts';
+import { Answer } from './answer.tsx';
 import { Badge } from './badge.tsx';
 import { Clauses } from './clauses.tsx';
 import { Connected, Consent } from './consent.tsx';
-import { Form } from './form.tsx';
 import { PlanSteps } from './plan.tsx';
-import { Preview } from './preview.tsx';
-import { PlanReplies } from './replies.tsx';
+import { Replies } from './replies.tsx';
 
 interface Shown {
   card: Card;
   /** Where its panel is. */
   href: string;
-  /** What stands below it: the card does not say it too. */
+  /** What the answer says of it, once it does. */
   says: string;
   /** A later message has the task's card too: there it goes on. */
   goesOn: boolean;
   /** It stands in the newest answer. */
   isNewest: boolean;
-  /** Told when the card draws the result itself. */
-  drawn: () => void;
   /** Says something in reply to it. */
   reply: (text: string, taskId: string, form?: Record<string, unknown>) => void;
 }
@@ -39,7 +35,7 @@ export const nameOf = (card: Pick<Card, 'plan' | 'jobs' | 'agentName' | 'agentTy
   return card.agentName || card.agentType || card.title || words.task;
 };
 
-export function TaskCard({ card: shown, href, says, goesOn, isNewest, drawn, reply }: Shown) {
+export function TaskCard({ card: shown, href, says, goesOn, isNewest, reply }: Shown) {
   const card = useCard(shown);
   const { run, running, problem } = useActions(card.taskId);
   const { plan } = card;
@@ -65,37 +61,24 @@ export function TaskCard({ card: shown, href, says, goesOn, isNewest, drawn, rep
         {card.updatedAt ? <span className="card-age"><Time at={card.updatedAt} /></span> : null}
         <Badge state={card.state} />
       </div>
-      {question ? <Markdown text={question} /> : null}
       {!question && !isOver(card.state) && card.statusMessage && !says.includes(card.statusMessage.trim()) ? <p className="card-what">{card.statusMessage}</p> : null}
       {card.outcome ? <p className="card-what">{card.outcome}</p> : null}
-      {card.form ? <Form asked={card.form} answer={(text, data) => reply(text, card.taskId, data)} /> : null}
       {card.clauses && !plan ? <Clauses clauses={card.clauses} /> : null}
       {plan ? <PlanSteps plan={plan} jobs={card.jobs ?? []} /> : null}
-      <PlanReplies card={card} reply={(text) => reply(text, card.taskId)} />
       {jobs.length > 0 ? (
         <ul className="card-jobs">
           {jobs.map((job) => <li key={job.number}><span>{job.agentName || job.agentType}</span><Badge state={job.state} /></li>)}
         </ul>
       ) : null}
-      {card.state === 'completed' ? <Preview id={card.taskId} at={card.updatedAt ?? ''} isNewest={isNewest} drawn={drawn} /> : null}
+      <Answer card={card} says={withoutQuestion(says, question)} isNewest={isNewest} />
       <Consent asked={card} />
       <Connected card={card} />
       {problem ? <p className="problem" role="alert">{problem}</p> : null}
-      <div className="card-row">
-        {waitsForStart ? (
-          <button type="button" className="primary" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
-        ) : null}
-        {(card.choices ?? []).map(({ label, say }) => (
-          <button key={label} type="button" className="choice" onClick={() => reply(say, card.taskId)}>{label}</button>
-        ))}
-        {question ? <button type="button" onClick={() => answering.begin(card)} aria-label={`${words.reply}: ${nameOf(card)}`}>{words.reply}</button> : null}
-        {mayRetry(card.state) ? (
-          <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button>
-        ) : null}
-        {isOver(card.state) ? null : (
-          <button type="button" className="quiet" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>
-        )}
-      </div>
+      <Replies card={card} reply={(text, data) => reply(text, card.taskId, data)} write={() => answering.begin(card)}>
+        {waitsForStart ? <button type="button" className="primary" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button> : null}
+        {mayRetry(card.state) ? <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button> : null}
+        {isOver(card.state) ? null : <button type="button" className="quiet" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>}
+      </Replies>
     </section>
   );
 }

@@ -1,6 +1,8 @@
 // The fields of a form, by the JSON Schema of what an agent asks for, and what was filled in as the data that it wants.
 
-import type { Form, FormField } from '../model.ts';
+import { type Card, type Form, type FormField, questionOf } from '../model.ts';
+import { heading } from '../result/shape.ts';
+import { words } from '../words.ts';
 
 export type Kind = 'choice' | 'yes-no' | 'number' | 'date' | 'time' | 'text';
 
@@ -26,12 +28,6 @@ const kindOf = ({ type, format }: FormField, choices: number): Kind | null => {
   return type === 'object' || type === 'array' ? null : 'text';
 };
 
-/** "checkIn" as "Check in". */
-const called = (name: string): string => {
-  const apart = name.replace(/([a-z])([A-Z])/g, '$1 $2').replace(/[_.-]+/g, ' ').toLowerCase();
-  return apart.charAt(0).toUpperCase() + apart.slice(1);
-};
-
 /** What is needed first, in the order in which it is asked for. Null where some of it fits into no field: then words answer. */
 export function fieldsOf(form: Form): Field[] | null {
   const needed = form.required ?? [];
@@ -42,9 +38,9 @@ export function fieldsOf(form: Form): Field[] | null {
     const of = whole.type === 'array' && whole.items ? whole.items : whole;
     const listed = (of.enum ?? []).map((value) => ({ value: String(value), label: String(value) }));
     const told = (of.oneOf ?? []).map(({ const: value, description }) => ({ value, label: description || value }));
-    const choices = [...listed, ...told];
-    const kind = kindOf(of, choices.length);
-    const field = { name, label: called(name), hint: whole.description ?? '', choices, isNeeded: needed.includes(name), isList: of !== whole, of };
+    const kind = kindOf(of, listed.length + told.length);
+    const choices = kind === 'yes-no' ? [{ value: 'yes', label: words.yes }, { value: 'no', label: words.no }] : [...listed, ...told];
+    const field = { name, label: heading(name), hint: whole.description ?? '', choices, isNeeded: needed.includes(name), isList: of !== whole, of };
     return [kind === null ? null : { ...field, kind }];
   });
   return fields.includes(null) || fields.length === 0 ? null : fields.filter((field) => field !== null);
@@ -68,4 +64,47 @@ export function filledIn(fields: readonly Field[], written: (name: string) => st
     data: Object.fromEntries(there.map(({ field, value }) => [field.name, value])),
     text: there.map((one) => `${one.field.label}: ${shown(one)}`).join(', '),
   };
+}
+
+/** Most things that are offered as buttons, and the longest of them. */
+const MOST = 12;
+const LONGEST = 80;
+
+/** A question whose list, at its end, says what one can answer. */
+export function listed(question: string): { text: string; items: string[] } {
+  const lines = question.trimEnd().split('\n');
+  const items = lines.map((line) => /^\s*\d{1,2}[.)]\s+(.+)$/.exec(line)?.[1]?.trim() ?? '');
+  const from = items.findLastIndex((item) => item === '' || item.length > LONGEST) + 1;
+  const isList = lines.length - from >= 2 && lines.length - from <= MOST;
+  return isList ? { text: lines.slice(0, from).join('\n').trimEnd(), items: items.slice(from) } : { text: question, items: [] };
+}
+
+/** An answer that a button gives: in words for the chat, and as the data that an agent asked for. */
+export interface Choice {
+  label: string;
+  say: string;
+  data?: Record<string, unknown>;
+}
+
+export interface Asked {
+  /** What is asked, without what the buttons say. */
+  question: string | null;
+  choices: Choice[];
+  /** What is to be filled in, where buttons do not do. */
+  fields: Field[];
+}
+
+/** What a card asks, and how it is answered: by what the host offers, by the values of the only field, by the list of the question. */
+export function askedBy(card: Card): Asked {
+  const question = questionOf(card);
+  const fields = (card.form && fieldsOf(card.form)) || [];
+  const { text, items } = listed(question ?? '');
+  const [only] = fields.length === 1 ? fields : [];
+  const filled = (value: string): Choice => ({ label: value, say: value, ...(only ? { data: filledIn([only], () => value).data } : {}) });
+  if (card.choices?.length) return { question, choices: card.choices, fields: [] };
+  if (only && only.choices.length > 0 && only.choices.length <= MOST) {
+    return { question: text, choices: only.choices.map(({ value, label }) => ({ ...filled(value), label, say: label })), fields: [] };
+  }
+  if (items.length > 0 && (fields.length === 0 || only?.kind === 'text')) return { question: text, choices: items.map(filled), fields: [] };
+  return { question, choices: [], fields };
 }

@@ -1,21 +1,21 @@
 // What an agent asks for as data, to be filled in. Whoever prefers words answers in words.
 
 import { useId } from 'react';
-import type { Form as Asked } from '../model.ts';
 import { words } from '../words.ts';
-import { type Field, fieldsOf, filledIn } from './form.ts';
+import { type Field, filledIn } from './form.ts';
 
 const types = { number: 'number', date: 'date', time: 'time', text: 'text' } as const;
+/** So few are seen at one glance. */
+const FEW = 6;
 
 function Input({ field, id }: { field: Field; id: string }) {
   const { name, kind, choices, isNeeded, hint, of } = field;
   const about = { id, name, required: isNeeded, 'aria-describedby': hint ? `${id}-hint` : undefined };
   if (kind === 'choice' || kind === 'yes-no') {
-    const listed = kind === 'choice' ? choices : [{ value: 'yes', label: words.yes }, { value: 'no', label: words.no }];
     return (
       <select {...about} defaultValue="">
         <option value="">{words.choose}</option>
-        {listed.map(({ value, label }) => <option key={value} value={value}>{label}</option>)}
+        {choices.map(({ value, label }) => <option key={value} value={value}>{label}</option>)}
       </select>
     );
   }
@@ -24,11 +24,19 @@ function Input({ field, id }: { field: Field; id: string }) {
   return <input {...about} {...bounds} {...lengths} type={types[kind]} autoComplete="off" />;
 }
 
-/** `answer` gets the data for the agent, and the same in words for the chat. */
-export function Form({ asked, answer }: { asked: Asked; answer: (text: string, data: Record<string, unknown>) => void }) {
+/** One of a few, as buttons of which one is pressed. */
+function Few({ field: { label, name, choices, isNeeded } }: { field: Field }) {
+  return (
+    <fieldset>
+      <legend>{label}{isNeeded ? null : <small> {words.optional}</small>}</legend>
+      {choices.map((one) => <label key={one.value} className="pick"><input type="radio" name={name} value={one.value} required={isNeeded} /> {one.label}</label>)}
+    </fieldset>
+  );
+}
+
+/** `answer` gets the data for the agent, and the same in words for the chat. What the question says, no hint says too. */
+export function Form({ fields, question, answer }: { fields: readonly Field[]; question: string; answer: (text: string, data: Record<string, unknown>) => void }) {
   const id = useId();
-  const fields = fieldsOf(asked);
-  if (!fields) return null;
   const send = (event: React.FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const written = new FormData(event.currentTarget);
@@ -37,13 +45,16 @@ export function Form({ asked, answer }: { asked: Asked; answer: (text: string, d
   };
   return (
     <form className="asked-form" onSubmit={send} aria-label={words.form}>
-      {fields.map((field) => (
-        <label key={field.name} htmlFor={`${id}${field.name}`}>
-          <span>{field.label}{field.isNeeded ? null : <small> {words.optional}</small>}</span>
-          <Input field={field} id={`${id}${field.name}`} />
-          {field.hint ? <small id={`${id}${field.name}-hint`}>{field.hint}</small> : null}
-        </label>
-      ))}
+      {fields.map((field) => {
+        const own = { ...field, hint: question.includes(field.hint) ? '' : field.hint };
+        return field.choices.length > 0 && field.choices.length <= FEW ? <Few key={field.name} field={field} /> : (
+          <label key={field.name} htmlFor={`${id}${field.name}`}>
+            <span>{field.label}{field.isNeeded ? null : <small> {words.optional}</small>}</span>
+            <Input field={own} id={`${id}${field.name}`} />
+            {own.hint ? <small id={`${id}${field.name}-hint`}>{own.hint}</small> : null}
+          </label>
+        );
+      })}
       <button type="submit" className="primary">{words.send}</button>
     </form>
   );

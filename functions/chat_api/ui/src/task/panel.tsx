@@ -20,7 +20,7 @@ import { nameOf } from './card.tsx';
 import { Consent } from './consent.tsx';
 import { PlanSteps } from './plan.tsx';
 import { Outcome } from './outcome.tsx';
-import { AnswerThere, Replies } from './replies.tsx';
+import { RepliesThere } from './replies.tsx';
 import { ShareButton } from './share.tsx';
 import { Timeline } from './timeline.tsx';
 import { Wire } from './wire.tsx';
@@ -36,7 +36,7 @@ function Facts({ task }: { task: Task }) {
   );
 }
 
-function Actions({ task, home }: { task: Task; home: string | null }) {
+function Actions({ task }: { task: Task }) {
   const { run, running, problem } = useActions(task.id);
   const { plan } = task;
   return (
@@ -44,7 +44,6 @@ function Actions({ task, home }: { task: Task; home: string | null }) {
       {plan && !plan.isApproved && task.status === 'input-required' ? (
         <button type="button" className="primary in-card" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
       ) : null}
-      {home !== null ? <AnswerThere card={cardOf(task)} chat={home} /> : null}
       {mayRetry(task.status) ? <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button> : null}
       {isOver(task.status) ? null : <button type="button" className="in-card" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>}
       <ShareButton task={task} />
@@ -75,10 +74,10 @@ function Whole({ task, chat, close }: { task: Task; chat: string | null; close: 
       <Facts task={task} />
       {chat === null && home !== null ? <p className="panel-chat"><Link href={`/chats/${encodeURIComponent(home)}`}>{words.inChat}</Link></p> : null}
       <div className="in-card"><Consent asked={task} /></div>
-      <Actions task={task} home={home} />
+      <Actions task={task} />
       {task.clauses && !task.plan ? <Clauses clauses={task.clauses} /> : null}
       {task.plan ? <PlanSteps plan={task.plan} jobs={task.jobs} /> : null}
-      {home !== null ? <div className="in-card"><Replies card={cardOf(task)} chat={home} /></div> : null}
+      {home !== null ? <div className="in-card"><RepliesThere card={cardOf(task)} chat={home} /></div> : null}
       <Tabs
         label={name}
         chosen={tab}

@@ -184,6 +184,39 @@ test('a long text is folded until somebody wants all of it, what the chat cuts i
   check();
 });
 
+test('what ends out of sight is told, and leads there; what ends while nobody looks stands in the title', async (t) => {
+  const { page, card, badge, check } = await visit(t, { viewport: { width: 1280, height: 500 } });
+  await ask(page, 'Write a report about whales');
+  await badge.getByText('Working').waitFor();
+  for (const [number, place] of ['Oslo', 'Rome', 'Lima'].entries()) {
+    await ask(page, `Will it rain in ${place} tomorrow?`);
+    await badge.nth(number + 1).getByText('Completed').waitFor();
+  }
+  const pill = page.getByRole('button', { name: 'Reports finished' });
+  await pill.click({ timeout: 60_000 });
+  await page.waitForFunction(() => document.querySelector('.card')?.getBoundingClientRect().bottom > 80);
+  await pill.waitFor({ state: 'detached' });
+  assert.equal(await page.title().then((title) => title.includes('✓')), false);
+
+  await ask(page, 'Write a report about foxes');
+  await badge.getByText('Working').waitFor();
+  const show = (state) => page.evaluate((state) => {
+    Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, state);
+  await show('hidden');
+  // Another tab looks meanwhile, and tells this one.
+  const other = await page.context().newPage();
+  await other.goto(`${base}/tasks`);
+  await page.waitForFunction(() => /✓ Reports finished/.test(document.title), null, { timeout: 60_000 });
+  assert.match(await page.evaluate(() => document.querySelector('link[rel=icon]').href), /circle/);
+  await show('visible');
+  await page.waitForFunction(() => !/✓/.test(document.title));
+  assert.equal(await page.evaluate(() => /circle/.test(document.querySelector('link[rel=icon]').href)), false);
+  await card.last().waitFor();
+  check();
+});
+
 test('a long chat is read page by page, and what one reads stays where it is', async (t) => {
   const { page, log, mine, check } = await visit(t);
   const said = 65;

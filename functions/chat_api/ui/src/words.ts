@@ -59,6 +59,7 @@ export const words = {
   helped: 'This helped',
   helpedNot: 'This did not help',
   thinking: 'Thinking',
+  ended: (name: string, state: string): string => (state === 'completed' ? `${name} finished` : `${name}: ${stateOf(state)}`),
   toEnd: 'Jump to the newest message',
 
   queued: 'Will be sent when this answer is done',

@@ -3,11 +3,14 @@
 import { useChat } from '@ai-sdk/react';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { useLocation } from 'wouter';
-import { Down } from '../parts/icons.tsx';
+import { Down, Up } from '../parts/icons.tsx';
+import { cards } from '../live/cards.ts';
+import { type Card, isActive } from '../model.ts';
 import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { useModels } from '../queries.ts';
 import { isLocal, Survival, survive } from '../survive.tsx';
 import { useTakeOver } from '../take-over.tsx';
+import { nameOf } from '../task/card.tsx';
 import { words } from '../words.ts';
 import { Composer, type Given } from './composer.tsx';
 import type { Message } from './drafted.ts';
@@ -22,42 +25,82 @@ const NEAR = 80;
 /** Earlier messages are read when the reader is so near to the first. */
 const AHEAD = '800px 0px 0px';
 
+/** So much of what was before an answer stays above it. */
+const ABOVE = 72;
+
 function useEnd(changes: unknown, first: string | undefined) {
   const log = useRef<HTMLDivElement>(null);
   const thread = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
+  /** Where following has led. */
+  const led = useRef(0);
   const before = useRef({ first, height: 0, top: 0 });
   const [isAway, setAway] = useState(false);
-  const toEnd = useCallback(() => {
+  const go = useCallback((top: number) => {
+    const box = log.current;
     follows.current = true;
-    log.current?.scrollTo({ top: log.current.scrollHeight });
+    led.current = Math.max(0, Math.min(top, (box?.scrollHeight ?? 0) - (box?.clientHeight ?? 0)));
+    box?.scrollTo({ top: led.current });
   }, []);
+  const toEnd = useCallback(() => go(Number.POSITIVE_INFINITY), [go]);
+  // An answer that is longer than the view is read from its beginning.
+  const follow = useCallback(() => {
+    const [box, newest] = [log.current, thread.current?.querySelector<HTMLElement>(':scope > .message:nth-last-child(1 of .message)')];
+    if (box && newest) go(box.scrollTop + newest.getBoundingClientRect().top - box.getBoundingClientRect().top - ABOVE);
+  }, [go]);
   const scrolled = () => {
     const box = log.current;
     if (!box) return;
-    follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
-    setAway(!follows.current);
+    const isNear = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+    follows.current = isNear || Math.abs(box.scrollTop - led.current) < 2;
+    setAway(!isNear);
     before.current.top = box.scrollTop;
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is shown has changed
   useLayoutEffect(() => {
     const box = log.current;
-    if (follows.current && first !== undefined) toEnd();
+    if (follows.current && first !== undefined) follow();
     // What was read stays before the reader's eyes when earlier messages come above it.
     else if (box && before.current.first !== first) box.scrollTop = before.current.top + box.scrollHeight - before.current.height;
     before.current = { first, height: box?.scrollHeight ?? 0, top: box?.scrollTop ?? 0 };
-  }, [changes, first, toEnd]);
+  }, [changes, first, follow]);
   // What is drawn later makes the thread longer too.
   useEffect(() => {
     if (!thread.current) return;
     const observer = new ResizeObserver(() => {
-      if (follows.current && before.current.first !== undefined) toEnd();
+      if (follows.current && before.current.first !== undefined) follow();
       before.current.height = log.current?.scrollHeight ?? 0;
     });
     observer.observe(thread.current);
     return () => observer.disconnect();
-  }, [toEnd]);
+  }, [follow]);
   return { log, thread, isAway, toEnd, scrolled };
+}
+
+/** What the messages and their cards need to be drawn first. */
+const SETTLED = 400;
+
+/** A task of the chat that has ended, or asks something, above what is seen. */
+function useEndedAbove(log: React.RefObject<HTMLDivElement | null>) {
+  const [ended, end] = useState<Card | null>(null);
+  const cardOf = (id: string) => log.current?.querySelector(`[data-task="${CSS.escape(id)}"]`);
+  const isAbove = (id: string): boolean => {
+    const card = cardOf(id);
+    return card != null && card.getBoundingClientRect().bottom < (log.current?.getBoundingClientRect().top ?? 0) + NEAR;
+  };
+  useEffect(() => {
+    const heard = (card: Card) => {
+      if (isActive(card.state)) return;
+      setTimeout(() => {
+        if (isAbove(card.taskId)) end(card);
+      }, SETTLED);
+    };
+    return cards.hear(heard);
+  }, []);
+  const look = () => {
+    if (ended && !isAbove(ended.taskId)) end(null);
+  };
+  return { ended, look, show: () => cardOf(ended?.taskId ?? '')?.scrollIntoView({ block: 'center' }) };
 }
 
 /** The way to earlier messages: it is taken by itself when it comes near. */
@@ -89,6 +132,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   // What is being sent stands among the messages already.
   const waiting = state.waiting.filter((entry) => !messages.some(({ id }) => id === entry.id));
   const { log, thread, isAway, toEnd, scrolled } = useEnd([messages, state], messages[0]?.id);
+  const above = useEndedAbove(log);
   const last = useMemo(() => lastCards(messages), [messages]);
   const goesOn = ({ id, parts }: Message) => parts.some((part) => part.type === 'data-task' && last.get(part.data?.taskId) !== id);
   const readOlder = useCallback(() => void session.readOlder(), [session]);
@@ -126,7 +170,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   const isEmpty = messages.length === 0 && waiting.length === 0;
   return (
     <>
-      <div className="log" data-away={isAway} ref={log} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label={words.conversation} aria-busy={isBusy}>
+      <div className="log" data-away={isAway} ref={log} onScroll={() => { scrolled(); above.look(); }} tabIndex={0} role="log" aria-live="off" aria-label={words.conversation} aria-busy={isBusy}>
         <div className="thread" ref={thread}>
         {isEmpty && state.loading === 'loading' ? <Loading /> : null}
         {isEmpty && state.loading === 'failed' ? <Failed error={null} retry={() => void session.open()} /> : null}
@@ -143,7 +187,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
         </div>
       </div>
       <div className="foot">
-        {isAway ? <button type="button" className="to-end" onClick={toEnd}><Down /> {words.toEnd}</button> : null}
+        {above.ended ? <button type="button" className="to-end" onClick={above.show}>{words.ended(nameOf(above.ended), above.ended.state)} <Up /></button> : isAway ? <button type="button" className="to-end" onClick={toEnd}><Down /> {words.toEnd}</button> : null}
         {state.isLost ? <p className="notice slim" role="status">{navigator.onLine ? words.reconnecting : words.offline}</p> : null}
         {state.problem ? <p className="notice slim" role="alert">{state.problem}</p> : null}
         <Composer chat={isNew ? '' : session.id} isFirst={isEmpty} isBusy={isBusy} say={say} stop={() => void session.stop()} models={models} model={model} choose={pick} given={given} />

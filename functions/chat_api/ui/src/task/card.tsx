@@ -53,7 +53,7 @@ export function TaskCard({ card: shown, href, says, goesOn, isNewest, reply }: S
     );
   }
   return (
-    <section className="card" data-state={card.state} aria-label={`${words.task}: ${nameOf(card)}`}>
+    <section className="card" data-state={card.state} data-task={card.taskId} aria-label={`${words.task}: ${nameOf(card)}`}>
       <div className="card-top">
         <Link className="card-name" href={href}>
           {nameOf(card)} <Arrow />

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ask, at, launch, System, visitor } from './harness.mjs';
+import { ask, at, faults, launch, System, visitor } from './harness.mjs';
 
 let system, browser, base;
 before(async () => {
@@ -181,6 +181,55 @@ test('a long text is folded until somebody wants all of it, what the chat cuts i
   assert.equal(await copied(answer.locator('.message-tools').getByRole('button', { name: 'Copy' })), long);
   await all.click();
   await answer.getByText('the very end').waitFor();
+  check();
+});
+
+test('the keyboard goes anywhere, and the last message is written anew in its place', async (t) => {
+  const { page, prompt, mine, answer, card, badge, check } = await visit(t);
+  const bar = page.getByRole('dialog', { name: /^Go to/ });
+  const go = async (letters) => {
+    await page.keyboard.press('Control+k');
+    await bar.getByRole('combobox').fill(letters);
+    await bar.getByRole('option', { selected: true }).waitFor();
+    if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/bar.png` });
+    assert.deepEqual(await faults(page), []);
+    await page.keyboard.press('Enter');
+    await bar.waitFor({ state: 'detached' });
+  };
+  await prompt.waitFor();
+  await go('connected');
+  await page.getByRole('heading', { name: 'Connected accounts' }).waitFor();
+  await go('weather');
+  await page.waitForFunction(() => document.querySelector('.for-agent select')?.value === 'weather');
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+
+  await prompt.press('ArrowUp');
+  await page.getByText('Your message is sent anew in its place').waitFor();
+  assert.equal(await prompt.inputValue(), 'Will it rain in Oslo tomorrow?');
+  await prompt.press('Escape');
+  assert.equal(await prompt.inputValue(), '');
+  await mine.getByRole('button', { name: 'Edit' }).click();
+  await prompt.fill('Will it rain in Bergen tomorrow?');
+  await prompt.press('Enter');
+  await answer.getByText(/Bergen/).first().waitFor();
+  await badge.getByText('Completed').waitFor();
+  for (const again of [false, true]) {
+    if (again) await page.reload();
+    await answer.getByText(/Bergen/).first().waitFor();
+    assert.deepEqual([await mine.count(), await card.count()], [1, 1]);
+    assert.match(await mine.innerText(), /Bergen/);
+  }
+
+  await card.getByRole('link', { name: /Weather/ }).click();
+  const panel = page.getByRole('complementary', { name: 'Task' });
+  await panel.getByRole('tab', { name: 'Result' }).waitFor();
+  await page.keyboard.press('Escape');
+  await panel.waitFor({ state: 'detached' });
+  await page.locator('h1').first().click({ force: true });
+  await page.evaluate(() => document.activeElement?.blur());
+  await page.keyboard.press('/');
+  assert(await prompt.evaluate((box) => box === document.activeElement && box.value === ''));
   check();
 });
 

@@ -3,6 +3,7 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { Route, Switch, useLocation, useRoute, useSearch } from 'wouter';
 import { product } from './api.ts';
+import { CommandBar } from './command.tsx';
 import { ChatView } from './chat/view.tsx';
 import { sendLeftOvers } from './chat/session.ts';
 import { useAway, useTitle } from './live/away.ts';
@@ -117,6 +118,7 @@ function Frame() {
       <Sidebar leave={() => open(false)} />
       <div className="views"><Views /></div>
       <TakeOver />
+      <CommandBar />
       <Announcer />
     </div>
   );

@@ -1,5 +1,6 @@
 // What is asked of the server and kept for as long as it is good.
 
+import { useEffect, useState } from 'react';
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ApiError, get } from './api.ts';
 import { held } from './chat/held.ts';
@@ -47,6 +48,16 @@ export const useChats = (wanted: string) =>
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next ?? null,
   });
+
+/** What was typed, once the typing rests. */
+export function useRested(text: string): string {
+  const [rested, rest] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => rest(text), 250);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return rested;
+}
 
 /** The chat, where it is among those that were listed. */
 export function useListedChat(is: (chat: Chat) => boolean): Chat | undefined {

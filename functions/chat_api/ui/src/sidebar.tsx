@@ -1,13 +1,14 @@
 // The chats, and where else one can go.
 
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { product, tenant } from './api.ts';
+import { openCommands } from './command.tsx';
 import { ChatMenu } from './chat-menu.tsx';
 import { Bell, Gauge, Link as LinkIcon, Mark, Plus, Search, Tasks } from './parts/icons.tsx';
 import { useWaiting } from './live/away.ts';
 import { Failed, Loading } from './parts/states.tsx';
-import { useChats, useSession } from './queries.ts';
+import { useChats, useRested, useSession } from './queries.ts';
 import { Who } from './sign-in.tsx';
 import { words } from './words.ts';
 
@@ -33,16 +34,6 @@ function ChatList({ wanted, leave }: { wanted: string; leave: () => void }) {
   );
 }
 
-/** What was typed, once the typing rests. */
-function useRested(text: string): string {
-  const [rested, rest] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => rest(text), 250);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return rested;
-}
-
 export function Sidebar({ leave }: { leave: () => void }) {
   const [wanted, want] = useState('');
   const [onTasks] = useRoute('/tasks/*?');
@@ -62,6 +53,7 @@ export function Sidebar({ leave }: { leave: () => void }) {
           {role === 'operator' || role === 'admin' ? <li><Link href="/ops" onClick={leave} aria-current={onOps ? 'page' : undefined}><Gauge /> {words.ops}</Link></li> : null}
         </ul>
       </nav>
+      <button type="button" className="quiet go-to" onClick={() => { leave(); openCommands(); }}>{words.goToAnything} <kbd>{words.goToKeys}</kbd></button>
       <label className="search"><Search /><span className="unseen">{words.search}</span><input type="search" placeholder={words.search} value={wanted} maxLength={80} onChange={({ target }) => want(target.value)} /></label>
       <nav className="chat-list" aria-label={words.yourChats}><ChatList wanted={useRested(wanted)} leave={leave} /></nav>
       <Who />

@@ -17,6 +17,8 @@ export interface Entry {
   /** The agent that it is for. */
   model?: string;
   files?: Attached[];
+  /** It is sent in place of the message of its id. */
+  isEdit?: boolean;
   /** What was filled in of a form: data for the agent that asked. */
   form?: Record<string, unknown>;
   at: number;

@@ -26,6 +26,9 @@ export const takes = (listed: readonly string[], type: string): boolean =>
 /** What a file chooser offers. */
 export const offered = (listed: readonly string[]): string => (listed.includes('*/*') ? '' : listed.join(','));
 
+/** The same in short, for people. */
+export const told = (listed: readonly string[]): string => listed.map((one) => one.replace(/^[^/]+\/(?=[^*])/, '').replace('/*', '')).join(', ');
+
 /** A browser knows few types by a file's name: what is text can be read all the same. */
 async function typeOf(file: File): Promise<string> {
   if (file.type) return file.type.toLowerCase();
@@ -71,7 +74,7 @@ export async function add(there: readonly Attached[], files: readonly File[], li
       file = (await smaller(chosen, room)) ?? chosen;
       type = file.type;
     }
-    if (!takes(listed, type)) problems.add(words.typeNotTaken(chosen.name));
+    if (!takes(listed, type)) problems.add(words.typeNotTaken(chosen.name, told(listed)));
     else if (file.size > room) problems.add(words.filesTooLarge(chosen.name, size(BYTES_MAX)));
     else {
       const url = await address(file, type).catch(() => null);

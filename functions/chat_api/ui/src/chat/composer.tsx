@@ -7,15 +7,9 @@ import { drafts } from '../storage.ts';
 import { size, words } from '../words.ts';
 import { nameOf } from '../task/card.tsx';
 import { answering, useAnswering } from './answering.ts';
-import { type Attached, add, offered } from './attached.ts';
+import { type Attached, add, offered, told } from './attached.ts';
+import { taken, useGiven } from './given.ts';
 import { held } from './held.ts';
-
-/** A message to go on with. */
-export interface Given {
-  text: string;
-  files: Attached[];
-  at: number;
-}
 
 /** What was written there before and not sent. */
 const begun = (chat: string): string => held.text(chat) || drafts.get(chat);
@@ -25,18 +19,18 @@ interface Shown {
   isFirst: boolean;
   isBusy: boolean;
   /** Says it; in answer to a task's card, where that was chosen. */
-  say: (text: string, files: Attached[], taskId?: string) => void;
+  say: (text: string, about: { files: Attached[]; taskId?: string | undefined; edits?: string | undefined }) => void;
+  /** The last message of the user's own, to be written anew. */
+  editLast: (() => void) | null;
   stop: () => void;
   /** Whom the message can be for; the first finds out itself. */
   models: readonly Model[];
   /** The one that it is for. */
   model: string;
   choose: (id: string) => void;
-  /** What to begin with, such as a message that was refused. */
-  given: Given | null;
 }
 
-export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choose, given }: Shown) {
+export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choose, editLast }: Shown) {
   const [text, setText] = useState(() => begun(chat));
   const [files, setFiles] = useState(() => held.files(chat));
   /** The same, for what is at work between two drawings. */
@@ -64,12 +58,23 @@ export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choo
     answering.arrive();
     if (matchMedia('(hover: hover)').matches) box.current?.focus();
   }, [chat]);
+  const [edits, edit] = useState<string | undefined>(undefined);
+  const given = useGiven();
   useEffect(() => {
     if (!given) return;
-    write(given.text);
-    take(given.files);
+    taken();
+    if (given.text !== undefined) write(given.text);
+    if (given.files) take(given.files);
+    if (given.model) choose(given.model);
+    edit(given.edits);
     box.current?.focus();
   }, [given]);
+  const quit = () => {
+    if (edits) write('');
+    edit(undefined);
+    answering.end();
+    box.current?.focus();
+  };
   const write = (next: string) => {
     setText(next);
     held.type(chat, next);
@@ -123,10 +128,19 @@ export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choo
     if (waits && (await waits)) return write(said);
     const sent = [...now.current];
     take([]);
-    if (said || sent.length > 0) say(said || words.onlyFiles, sent, asked?.taskId);
+    if (said || sent.length > 0) say(said || words.onlyFiles, { files: sent, taskId: edits ? undefined : asked?.taskId, edits });
+    edit(undefined);
     answering.end();
   };
   const key = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && (edits || asked)) {
+      event.stopPropagation();
+      return quit();
+    }
+    if (event.key === 'ArrowUp' && !text && editLast) {
+      event.preventDefault();
+      return editLast();
+    }
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     void submit();
@@ -146,16 +160,16 @@ export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choo
         </ul>
       ) : null}
       {problem ? <p className="problem slim" role="alert">{problem}</p> : null}
-      {asked ? (
+      {edits || asked ? (
         <p className="answering" role="status">
-          <span>{words.answers} <strong>{nameOf(asked)}</strong></span>
-          <button type="button" className="icon-button" aria-label={words.answersNot} title={words.answersNot} onClick={() => { answering.end(); box.current?.focus(); }}><Close /></button>
+          {edits ? <span>{words.editing}</span> : asked ? <span>{words.answers} <strong>{nameOf(asked)}</strong></span> : null}
+          <button type="button" className="icon-button" aria-label={words.answersNot} title={words.answersNot} onClick={quit}><Close /></button>
         </p>
       ) : null}
       <label className="unseen" htmlFor="prompt">{words.message}</label>
       <textarea id="prompt" ref={box} rows={1} value={text} placeholder={asked ? words.yourAnswer : isFirst ? words.ask : words.askMore} onChange={({ target }) => write(target.value)} onKeyDown={key} onPaste={paste} />
       <input className="unseen" type="file" multiple tabIndex={-1} aria-hidden="true" ref={chooser} accept={offered(accepted)} onChange={({ target }) => { attach([...(target.files ?? [])]); target.value = ''; }} />
-      <button type="button" className="icon-button attach" onClick={() => chooser.current?.click()} aria-label={words.attach} title={words.attach}><Clip /></button>
+      <button type="button" className="icon-button attach" onClick={() => chooser.current?.click()} aria-label={words.attach} title={accepted.length > 0 && !accepted.includes('*/*') ? `${words.attach}: ${told(accepted)}` : words.attach}><Clip /></button>
       {models.length > 1 ? (
         <label className="for-agent">
           <span className="unseen">{words.askWhom}</span>

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Markdown } from '../markdown/markdown.tsx';
 import { Card, isOver } from '../model.ts';
 import { CopyButton } from '../parts/copy.tsx';
-import { Again } from '../parts/icons.tsx';
+import { Again, Pen } from '../parts/icons.tsx';
 import { readTask, useModels } from '../queries.ts';
 import { Boundary } from '../parts/states.tsx';
 import { Tree } from '../result/tree.tsx';
@@ -23,6 +23,8 @@ interface Shown {
   chat: string;
   /** Only the newest answer that is done can be asked for again. */
   again: (() => void) | null;
+  /** Only the user's last message can be written anew. */
+  edit: (() => void) | null;
   reply: (text: string, taskId: string, form?: Record<string, unknown>) => void;
   /** A later message has the card of the same task. */
   goesOn: boolean;
@@ -66,7 +68,7 @@ function ForAgent({ id }: { id: string }) {
   return <p className="said-to">{words.forAgent} {data?.models.find((model) => model.id === id)?.name ?? id}</p>;
 }
 
-export const MessageView = memo(function MessageView({ message, chat, again, reply, goesOn }: Shown) {
+export const MessageView = memo(function MessageView({ message, chat, again, edit, reply, goesOn }: Shown) {
   const isMine = message.role === 'user';
   const text = textOf(message);
   const card = useMemo(() => cardIn(message), [message]);
@@ -78,6 +80,7 @@ export const MessageView = memo(function MessageView({ message, chat, again, rep
         <Boundary key={place} value={part}><PartView part={part} chat={chat} says={card && !goesOn ? text : null} isNewest={again !== null} reply={reply} goesOn={goesOn} /></Boundary>
       ))}
       {isMine ? <Files message={message} chat={chat} /> : null}
+      {edit ? <button type="button" className="icon-button edit" onClick={edit} aria-label={words.edit} title={words.edit}><Pen /></button> : null}
       {!isMine && text && isDone ? (
         <div className="message-tools">
           <CopyButton text={async () => (card && text.endsWith('…') ? wholeOf(text, (await readTask(card.taskId)).artifacts) : text)} />

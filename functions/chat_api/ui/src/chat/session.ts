@@ -31,6 +31,8 @@ export interface About {
   /** The agent that it is for. */
   model?: string | undefined;
   files?: Attached[] | undefined;
+  /** The message in whose place it is sent. */
+  edits?: string | undefined;
   /** What was filled in of a form. */
   form?: Record<string, unknown> | undefined;
 }
@@ -221,9 +223,9 @@ export class Session {
   }
 
   /** Sends what the user says: it is kept until the server has it. */
-  async say(text: string, { taskId, model, form, files = [] }: About = {}): Promise<void> {
+  async say(text: string, { taskId, model, form, edits, files = [] }: About = {}): Promise<void> {
     if (this.#snapshot.loading === 'fresh') this.#isUnborn = true;
-    const entry: Entry = { id: crypto.randomUUID(), chat: this.id, text, owner: owner.mark, at: Date.now(), ...(taskId ? { taskId } : {}), ...(model ? { model } : {}), ...(form ? { form } : {}), ...(files.length > 0 ? { files } : {}) };
+    const entry: Entry = { id: edits || crypto.randomUUID(), chat: this.id, text, owner: owner.mark, at: Date.now(), ...(edits ? { isEdit: true } : {}), ...(taskId ? { taskId } : {}), ...(model ? { model } : {}), ...(form ? { form } : {}), ...(files.length > 0 ? { files } : {}) };
     this.#set({ loading: 'there', waiting: [...this.#snapshot.waiting, entry], problem: '' });
     await outbox.put(entry).catch(() => undefined);
     live.tell({ type: 'outbox', chat: this.id });
@@ -266,8 +268,11 @@ export class Session {
     this.#isTaken = false;
     this.#sending = entry.id;
     this.#set({ progress: '' });
+    if (entry.isEdit) await this.refresh();
+    const before = this.chat.messages;
+    const place = entry.isEdit && before.some(({ id }) => id === entry.id) ? { messageId: entry.id } : { id: entry.id };
     await this.chat.sendMessage(
-      { id: entry.id, role: 'user', parts: partsOf(entry), ...(entry.model ? { metadata: { model: entry.model } } : {}) },
+      { ...place, role: 'user', parts: partsOf(entry), ...(entry.model ? { metadata: { model: entry.model } } : {}) },
       { body: { owner: entry.owner, ...(entry.taskId ? { taskId: entry.taskId } : {}) } },
     );
     this.#sending = undefined;
@@ -276,7 +281,7 @@ export class Session {
       return true;
     }
     const error = this.chat.error;
-    this.chat.messages = this.chat.messages.filter(({ id }) => id !== entry.id);
+    this.chat.messages = before;
     this.chat.clearError();
     if (!(error instanceof ApiError) || error.mayPass) return false;
     // Whoever is here now did not write it. Once that is known here, nothing of it is left on the page.

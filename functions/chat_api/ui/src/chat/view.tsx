@@ -12,7 +12,8 @@ import { isLocal, Survival, survive } from '../survive.tsx';
 import { useTakeOver } from '../take-over.tsx';
 import { nameOf } from '../task/card.tsx';
 import { words } from '../words.ts';
-import { Composer, type Given } from './composer.tsx';
+import { Composer } from './composer.tsx';
+import { begin } from './given.ts';
 import type { Message } from './drafted.ts';
 import { MessageView } from './message.tsx';
 import { Pending } from './pending.tsx';
@@ -127,10 +128,9 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   const { messages, status } = useChat({ chat: session.chat, throttle: 50 });
   const state = useSyncExternalStore(session.subscribe, session.snapshot);
   const [, navigate] = useLocation();
-  const [given, give] = useState<Given | null>(null);
   const isBusy = status === 'submitted' || status === 'streaming';
   // What is being sent stands among the messages already.
-  const waiting = state.waiting.filter((entry) => !messages.some(({ id }) => id === entry.id));
+  const waiting = state.waiting.filter((entry) => !messages.some(({ id, parts }) => id === entry.id && (!entry.isEdit || isBusy || parts.some((part) => part.type === 'text' && part.text === entry.text))));
   const { log, thread, isAway, toEnd, scrolled } = useEnd([messages, state], messages[0]?.id);
   const above = useEndedAbove(log);
   const last = useMemo(() => lastCards(messages), [messages]);
@@ -161,7 +161,14 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
   );
   // What answers a card goes where the card is from.
   const reply = useCallback((text: string, taskId: string, form?: About['form']) => leave(text, { taskId, form }), [leave]);
-  const say = (text: string, files: About['files'], taskId?: string) => leave(text, { files, ...(taskId ? { taskId } : model === host ? {} : { model }) });
+  const say = (text: string, about: About) => leave(text, { ...about, ...(about.taskId || model === host ? {} : { model }) });
+  // What was filled in or had files is not written anew in words alone.
+  const own = messages.findLast(({ role }) => role === 'user');
+  const editable = own?.parts.every(({ type }) => type === 'text') && !isBusy ? own.id : null;
+  const editLast = useCallback(() => {
+    const text = session.chat.messages.find(({ id }) => id === editable)?.parts.map((part) => (part.type === 'text' ? part.text : '')).join('') ?? '';
+    begin({ text, edits: editable ?? '' });
+  }, [session, editable]);
   const newest = messages.findLast(({ role }) => role === 'assistant')?.id;
   const again = useCallback(() => {
     if (newest) void session.regenerate(newest);
@@ -177,12 +184,12 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
         {isEmpty && isNew ? <Welcome choose={(text) => leave(text, {})} survive={isLocal ? () => { leave(words.survivePrompt, {}); survive(session); } : null} /> : null}
         {state.hasOlder ? <Earlier key={messages[0]?.id} read={readOlder} /> : null}
         {messages.map((message) => (
-          <MessageView key={message.id} message={message} goesOn={goesOn(message)} chat={session.id} reply={reply} again={message.id === newest && !isBusy ? again : null} />
+          <MessageView key={message.id} message={message} goesOn={goesOn(message)} chat={session.id} reply={reply} again={message.id === newest && !isBusy ? again : null} edit={message.id === editable ? editLast : null} />
         ))}
         {isBusy ? <p className="progress" role="status"><span className="dots"><i /><i /><i /></span> {state.progress || words.thinking}</p> : null}
         <Survival chat={session.id} />
         {waiting.map((entry) => (
-          <Pending key={entry.id} entry={entry} isBusy={isBusy} discard={() => void session.discard(entry.id)} edit={() => { void session.discard(entry.id); give({ text: entry.text, files: entry.files ?? [], at: Date.now() }); }} />
+          <Pending key={entry.id} entry={entry} isBusy={isBusy} discard={() => void session.discard(entry.id)} edit={() => { void session.discard(entry.id); begin({ text: entry.text, files: entry.files ?? [] }); }} />
         ))}
         </div>
       </div>
@@ -190,7 +197,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
         {above.ended ? <button type="button" className="to-end" onClick={above.show}>{words.ended(nameOf(above.ended), above.ended.state)} <Up /></button> : isAway ? <button type="button" className="to-end" onClick={toEnd}><Down /> {words.toEnd}</button> : null}
         {state.isLost ? <p className="notice slim" role="status">{navigator.onLine ? words.reconnecting : words.offline}</p> : null}
         {state.problem ? <p className="notice slim" role="alert">{state.problem}</p> : null}
-        <Composer chat={isNew ? '' : session.id} isFirst={isEmpty} isBusy={isBusy} say={say} stop={() => void session.stop()} models={models} model={model} choose={pick} given={given} />
+        <Composer chat={isNew ? '' : session.id} isFirst={isEmpty} isBusy={isBusy} say={say} stop={() => void session.stop()} models={models} model={model} choose={pick} editLast={editable ? editLast : null} />
       </div>
     </>
   );

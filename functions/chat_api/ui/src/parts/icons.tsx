@@ -21,6 +21,7 @@ export const Search = drawn('M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.6-1.4L14 14')
 export const Menu = drawn('M2.5 4.5h11M2.5 8h11M2.5 11.5h11');
 export const Close = drawn('m4 4 8 8m0-8-8 8');
 export const Send = drawn('M8 13V3M4 7l4-4 4 4');
+export const Pen = drawn('m3 13 .600-3L11 2.600l2.400 2.400L6 12.400 3 13Z');
 export const Up = Send;
 export const Clip = drawn('M12.500 7.500 7.700 12.300a2.800 2.800 0 0 1-4-4l5.300-5.300a1.900 1.900 0 0 1 2.700 2.700L6.600 10.800a.9.9 0 0 1-1.300-1.300L9.700 5.100');
 export const Stop = drawn('M4.5 4.5h7v7h-7z');

@@ -1,7 +1,7 @@
 // One task, opened: its result, what happened, and all that is known of it.
 
 import { useEffect, useRef, useState } from 'react';
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { ApiError } from '../api.ts';
 import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
@@ -95,6 +95,14 @@ function Whole({ task, chat, close }: { task: Task; chat: string | null; close: 
 /** `chat` is the one beside it, where one is. */
 export function Panel({ id, chat, close }: { id: string; chat: string | null; close: string }) {
   const { data, error, isPending, refetch } = useTask(id);
+  const [, navigate] = useLocation();
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && !document.querySelector('dialog[open]')) navigate(close);
+    };
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  }, [close, navigate]);
   return (
     <aside className="panel" data-beside={chat === null ? undefined : 'card'} aria-label={words.task}>
       {data ? null : (

@@ -131,7 +131,7 @@ test('what is not taken is told, and nothing of it is lost', async (t) => {
 
   await page.getByLabel('Ask this agent').selectOption('Printer');
   await chooser(page).setInputFiles({ name: 'a.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') });
-  await page.getByRole('alert').getByText('does not take').waitFor();
+  await page.getByRole('alert').getByText(/a\.pdf is of a type that is not taken here\. These are: \w/).waitFor();
   // Its name says one thing, its bytes another: the server looks.
   await chooser(page).setInputFiles({ ...note, name: 'note.png', mimeType: 'image/png' });
   await ask(page, 'Print this picture');
@@ -144,6 +144,7 @@ test('what is not taken is told, and nothing of it is lost', async (t) => {
 
 test('files are dropped and pasted, and a large picture is made smaller', async (t) => {
   const { page, check } = await visit(t);
+  await page.locator('.log').waitFor();
   await page.evaluate(async () => {
     const canvas = new OffscreenCanvas(900, 900);
     const pixels = new ImageData(900, 900);

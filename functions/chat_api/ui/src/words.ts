@@ -156,6 +156,9 @@ export const words = {
   unreadable: 'cannot be read',
 
   noTasks: 'No tasks yet. Ask for something in a chat, and its task will appear here.',
+  searchTasks: 'Search tasks',
+  cancelAll: 'Cancel all of these',
+  cancelAsk: (tasks: number): string => `Cancel ${count(tasks)} tasks? What they have done stays done.`,
   noTaskInState: 'No tasks match this filter.',
   all: 'All',
   waiting: 'Waiting for you',
@@ -319,6 +322,16 @@ export function ago(at: string, now = Date.now()): string {
   if (seconds > -3600) return relative.format(Math.round(seconds / 60), 'minute');
   if (seconds > -86_400) return clock.format(new Date(at));
   return day.format(new Date(at));
+}
+
+const nearDay = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+
+/** The day of a time in a list: today and yesterday by that name. */
+export function dayOf(at: string, now = Date.now()): string {
+  const midnight = (time: number) => new Date(time).setHours(0, 0, 0, 0);
+  const days = Math.round((midnight(now) - midnight(Date.parse(at))) / 86_400_000);
+  const text = days < 2 ? nearDay.format(-days, 'day') : day.format(new Date(at));
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const whole = new Intl.NumberFormat();

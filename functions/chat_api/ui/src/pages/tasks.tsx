@@ -1,4 +1,4 @@
-// All tasks of all chats, by state and agent.
+// All tasks of all chats, by day, state and agent.
 
 import { useState } from 'react';
 import { Link, useSearch } from 'wouter';
@@ -6,12 +6,14 @@ import { useNavigateSearch } from '../parts/search.ts';
 import { cards, useCards } from '../live/cards.ts';
 import { TellMe } from '../live/tell-me.tsx';
 import { cardOf, isActive, isOver, type Task, waitsForUser } from '../model.ts';
+import { Search } from '../parts/icons.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTasks } from '../queries.ts';
+import { act } from '../task/act.ts';
 import { Badge } from '../task/badge.tsx';
 import { nameOf } from '../task/card.tsx';
-import { count, words } from '../words.ts';
+import { count, dayOf, words } from '../words.ts';
 
 type Group = 'all' | 'waiting' | 'running' | 'finished';
 
@@ -41,20 +43,44 @@ function Row({ task, search }: { task: Task; search: string }) {
   );
 }
 
+/** Ends all that are shown and not over yet, once that is said twice. */
+function CancelAll({ tasks }: { tasks: readonly Task[] }) {
+  const [asks, ask] = useState(false);
+  const [problem, setProblem] = useState('');
+  const cancel = async () => {
+    ask(false);
+    const done = await Promise.allSettled(tasks.map(({ id }) => act(id, 'cancel')));
+    setProblem(done.flatMap((one) => (one.status === 'rejected' ? [String(one.reason?.message ?? one.reason)] : []))[0] ?? '');
+  };
+  if (problem) return <p className="problem" role="alert">{problem}</p>;
+  if (tasks.length < 2) return null;
+  return asks ? (
+    <div className="account-ask" role="group" aria-label={words.cancelAsk(tasks.length)}>
+      <p>{words.cancelAsk(tasks.length)}</p>
+      <button type="button" className="danger" onClick={() => void cancel()}>{words.cancelAll}</button>
+      <button type="button" onClick={() => ask(false)}>{words.keep}</button>
+    </div>
+  ) : <button type="button" onClick={() => ask(true)}>{words.cancelAll} ({count(tasks.length)})</button>;
+}
+
 export function TasksPage() {
   const search = useSearch();
   const go = useNavigateSearch();
   const named = new URLSearchParams(search).get('show') ?? '';
   const group: Group = isGroup(named) ? named : 'all';
   const [agent, setAgent] = useState('');
+  const [wanted, want] = useState('');
   useCards();
   const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useTasks();
   // Talk makes a task too, of which there is nothing to see.
   const all = (data?.pages ?? []).flatMap(({ tasks }) => tasks).filter(({ jobs, plan }) => jobs.length > 0 || plan);
   const agents = [...new Set(all.flatMap(agentsOf))].sort();
-  const ofAgent = all.filter((task) => !agent || agentsOf(task).includes(agent));
-  const inGroup = (name: Group) => ofAgent.filter((task) => groups[name](cards.newest(cardOf(task)).state));
+  const has = (task: Task) => [task.prompt ?? '', ...agentsOf(task)].some((text) => text.toLowerCase().includes(wanted.trim().toLowerCase()));
+  const found = all.filter((task) => (!agent || agentsOf(task).includes(agent)) && has(task));
+  const stateOf = (task: Task) => cards.newest(cardOf(task)).state;
+  const inGroup = (name: Group) => found.filter((task) => groups[name](stateOf(task)));
   const shown = inGroup(group);
+  const days = Map.groupBy(shown, ({ createdAt }) => dayOf(createdAt));
   return (
     <main className="page" id="conversation">
       <h1>{words.tasks}</h1>
@@ -67,16 +93,23 @@ export function TasksPage() {
               </button>
             ))}
           </div>
+          <label className="search"><Search /><span className="unseen">{words.searchTasks}</span><input type="search" placeholder={words.searchTasks} value={wanted} maxLength={80} onChange={({ target }) => want(target.value)} /></label>
           {agents.length > 1 ? (
             <label>{words.agent} <select value={agent} onChange={({ target }) => setAgent(target.value)}><option value="">{words.all}</option>{agents.map((name) => <option key={name}>{name}</option>)}</select></label>
           ) : null}
+          <CancelAll tasks={shown.filter((task) => !isOver(stateOf(task)))} />
         </div>
       ) : null}
       {isPending ? <Loading /> : null}
       {error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
       {data && all.length === 0 && !hasNextPage ? <Empty text={words.noTasks} /> : null}
       {all.length > 0 && shown.length === 0 ? <p className="soft">{words.noTaskInState}</p> : null}
-      <ul className="rows">{shown.map((task) => <Row key={task.id} task={task} search={search ? `?${search}` : ''} />)}</ul>
+      {[...days].map(([day, tasks]) => (
+        <section key={day} aria-label={day}>
+          <h2 className="day-of">{day}</h2>
+          <ul className="rows">{tasks.map((task) => <Row key={task.id} task={task} search={search ? `?${search}` : ''} />)}</ul>
+        </section>
+      ))}
       {hasNextPage ? <button type="button" className="more" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>{words.more}</button> : null}
       <TellMe />
     </main>

@@ -9,7 +9,7 @@ import { keys, queries } from '../queries.ts';
 
 export type Action = 'cancel' | 'start' | 'retry';
 
-async function act(taskId: string, action: Action, body: object): Promise<void> {
+export async function act(taskId: string, action: Action, body: object = {}): Promise<void> {
   const response = await send('POST', `tasks/${encodeURIComponent(taskId)}/${action}`, body);
   const task = Task.safeParse(await response.json());
   if (task.success) {

@@ -103,6 +103,11 @@ test('every state, in both schemes and all widths', { timeout: 280_000 }, async 
       await own.locator(sign).first().waitFor();
       await act?.(own);
       await fits(name, size);
+      // Of what width the letters are, the machine says: also where they are wide.
+      const letters = (font) => own.evaluate((font) => { document.documentElement.style.fontFamily = font; }, font);
+      await letters('monospace');
+      await fits(name, `${size}, wide letters`);
+      await letters('');
       assert.deepEqual(await faults(own), [], `${name}, ${size}, ${colorScheme}`);
       if (size === 'narrow') {
         await own.setViewportSize(least);

@@ -76,11 +76,15 @@ export const MessageView = memo(function MessageView({ message, chat, again, edi
   return (
     <article className={`message ${message.role}`} aria-label={isMine ? words.you : words.answer}>
       {isMine && typeof message.metadata?.model === 'string' ? <ForAgent id={message.metadata.model} /> : null}
-      {isMine ? <p className="said">{text || words.message}</p> : message.parts.map((part, place) => (
+      {isMine ? (
+        <div className="mine">
+          {edit ? <button type="button" className="icon-button edit" onClick={edit} aria-label={words.edit} title={words.edit}><Pen /></button> : null}
+          <p className="said">{text || words.message}</p>
+        </div>
+      ) : message.parts.map((part, place) => (
         <Boundary key={place} value={part}><PartView part={part} chat={chat} says={card && !goesOn ? text : null} isNewest={again !== null} reply={reply} goesOn={goesOn} /></Boundary>
       ))}
       {isMine ? <Files message={message} chat={chat} /> : null}
-      {edit ? <button type="button" className="icon-button edit" onClick={edit} aria-label={words.edit} title={words.edit}><Pen /></button> : null}
       {!isMine && text && isDone ? (
         <div className="message-tools">
           <CopyButton text={async () => (card && text.endsWith('…') ? wholeOf(text, (await readTask(card.taskId)).artifacts) : text)} />

@@ -336,6 +336,7 @@ test('what an agent asks for is filled in, and each part of what was said is tol
   await page.getByRole('link', { name: 'New chat' }).click();
   await ask(page, 'weather in Springfield');
   const choice = card.getByRole('button', { name: 'Springfield, Illinois, United States' });
+  await choice.waitFor();
   const [sent] = await Promise.all([page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/api/chat')), choice.click()]);
   const { message: { parts: [said, data] }, taskId } = sent.postDataJSON();
   assert.deepEqual([said.text, data, typeof taskId], ['Springfield, Illinois, United States', { type: 'data-form', data: { which: ['Springfield, Illinois, United States'] } }, 'string']);

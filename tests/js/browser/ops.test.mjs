@@ -129,14 +129,43 @@ test('an operator sees how many tasks are in which state, stuck ones first, and 
   check();
 });
 
-test('to a guest and to a member there is no such thing', async (t) => {
-  for (const name of [null, 'alan']) {
+test('an admin adds a user, gives a role, takes both away, and sets how the page is called', async (t) => {
+  const { page, expect, check } = await all.visit(t, 'adam');
+  await page.getByRole('link', { name: 'Operations' }).click();
+  const add = page.getByRole('form', { name: 'Add user' });
+  await add.getByLabel('Username').fill('grace');
+  await add.getByLabel('Name', { exact: true }).fill('Grace');
+  await add.getByRole('button', { name: 'Add user' }).click();
+  await page.getByText('The password of grace, shown once:').waitFor();
+  const operator = page.getByRole('checkbox', { name: 'Operator: Grace' });
+  await operator.click();
+  await page.waitForFunction(() => document.querySelector('[aria-label="Operator: Grace"]')?.checked);
+  assert.deepEqual(await faults(page), []);
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/admin.png`, fullPage: true });
+  // Nobody shuts themselves out: what the server refuses is said there.
+  await page.getByRole('checkbox', { name: 'Admin: adam' }).or(page.getByRole('checkbox', { name: /^Admin: Adam/ })).first().click();
+  await page.getByRole('alert').getByText(/this is your own account/).waitFor();
+  await page.getByRole('button', { name: 'Remove: Grace' }).click();
+  await page.getByRole('button', { name: 'Remove for good: Grace' }).click();
+  await operator.waitFor({ state: 'detached' });
+  const settings = page.getByRole('form', { name: 'Settings' });
+  await settings.getByLabel(/^Name of the page/).fill('Acme Desk');
+  const [saved] = await Promise.all([page.waitForResponse((response) => response.request().method() === 'PATCH'), settings.getByRole('button', { name: 'Save' }).click()]);
+  assert.deepEqual([saved.request().postDataJSON(), (await saved.json()).brand], [{ brand: 'Acme Desk' }, 'Acme Desk']);
+  expect(/409/);
+  check();
+});
+
+test('a guest is asked to sign in, and to a member there is no such thing', async (t) => {
+  for (const [name, said] of [[null, 'Operations'], ['alan', 'Not found']]) {
     const { page, expect, check } = await all.visit(t, name);
     expect(/404/);
     await page.getByRole('link', { name: 'Connected accounts' }).waitFor();
     assert.equal(await page.getByRole('link', { name: 'Operations' }).count(), 0);
     await page.goto(`${all.base}/ops`);
-    await page.getByRole('heading', { name: 'Not found' }).waitFor();
+    await page.getByRole('heading', { name: said }).waitFor();
+    assert.equal(await page.getByText('Sign in as an operator').count(), name === null ? 1 : 0);
+    assert.equal(await page.getByRole('heading', { name: 'Agents' }).count(), 0);
     check();
   }
 });

@@ -5,6 +5,7 @@ import { useLocation } from 'wouter';
 import { send } from './api.ts';
 import type { Chat } from './model.ts';
 import { Dots } from './parts/icons.tsx';
+import { Problem, useDoing } from './parts/doing.tsx';
 import { keys, queries } from './queries.ts';
 import { words } from './words.ts';
 
@@ -20,28 +21,20 @@ interface Shown {
 function Asked({ chat, isOpen, close }: Shown) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [title, setTitle] = useState(chat.title);
-  const [problem, setProblem] = useState('');
+  const { run, problem } = useDoing();
   const [location, navigate] = useLocation();
   const path = `chats/${encodeURIComponent(chat.id)}`;
   useEffect(() => {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen]);
-  const run = async (change: () => Promise<unknown>) => {
-    try {
-      await change();
-      await queries.invalidateQueries({ queryKey: keys.chats });
-      close();
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-    }
-  };
+  const change = (by: () => Promise<unknown>) => run(() => by().then(() => queries.invalidateQueries({ queryKey: keys.chats })).then(close));
   const rename = (event: FormEvent) => {
     event.preventDefault();
-    void run(() => send('PATCH', path, { title }));
+    void change(() => send('PATCH', path, { title }));
   };
   const remove = () =>
-    void run(async () => {
+    void change(async () => {
       await send('DELETE', path);
       if (location.startsWith(`/${path}`)) navigate('/');
     });
@@ -49,7 +42,7 @@ function Asked({ chat, isOpen, close }: Shown) {
     <dialog ref={dialog} onClose={close} aria-label={words.chat}>
       <form className="asked" onSubmit={rename}>
         <label>{words.title} <input value={title} maxLength={TITLE_MAX} required onChange={({ target }) => setTitle(target.value)} /></label>
-        {problem ? <p className="problem" role="alert">{problem}</p> : null}
+        <Problem text={problem} />
         <p className="soft asked-why">{words.deleteAsk}</p>
         <div className="asked-row">
           <button type="button" className="danger" onClick={remove}>{words.delete}</button>

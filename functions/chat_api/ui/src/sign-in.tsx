@@ -6,6 +6,7 @@ import { product, refusal, root, whenSignedOut } from './api.ts';
 import { held } from './chat/held.ts';
 import { forgetTold } from './live/push.ts';
 import type { Session } from './model.ts';
+import { messageOf, Problem } from './parts/doing.tsx';
 import { Mark } from './parts/icons.tsx';
 import { Loading } from './parts/states.tsx';
 import { askWho, leaving, useSession } from './queries.ts';
@@ -14,7 +15,7 @@ import { forget, owner } from './storage.ts';
 import { words } from './words.ts';
 
 /** Where one signs in, to come back to this view. */
-function useSignIn(): string {
+export function useSignIn(): string {
   const [view] = useLocation();
   return `${root}/signin?return=${encodeURIComponent(view.replace(/^\//, ''))}`;
 }
@@ -62,14 +63,14 @@ function Person({ session }: { session: Session }) {
       location.assign(next);
     } catch (error) {
       leaving(false);
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(messageOf(error));
     }
   };
   return (
     <div className="who">
       <p>{words.signedInAs} <strong>{session.name || session.username}</strong></p>
       <button type="button" className="quiet" onClick={() => void leave()}>{words.signOut}</button>
-      {problem ? <p className="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem} />
     </div>
   );
 }

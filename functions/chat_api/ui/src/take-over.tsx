@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { ApiError, send } from './api.ts';
 import { held } from './chat/held.ts';
+import { messageOf, Problem } from './parts/doing.tsx';
 import { askWho, useSession } from './queries.ts';
 import { dayAndTime, words } from './words.ts';
 
@@ -47,7 +48,7 @@ export function TakeOver() {
     } catch (error) {
       // There is nothing to be taken over any more.
       if (error instanceof ApiError && error.status === 409) return askWho();
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(messageOf(error));
     }
   };
   const most = (isSuggested: boolean) => (asked.suggested === isSuggested ? 'primary' : '');
@@ -56,7 +57,7 @@ export function TakeOver() {
       <div className="asked">
         <h2 id="take-over">{words.takeOverAsk(asked.chats)}</h2>
         <p className="soft">{words.takeOverWhy}{asked.lastAt ? ` ${words.takeOverLast} ${dayAndTime(asked.lastAt)}.` : ''}</p>
-        {problem ? <p className="problem" role="alert">{problem}</p> : null}
+        <Problem text={problem} />
         <div className="asked-row">
           <button type="button" className={most(false)} onClick={() => void answer(false)}>{words.takeOverNot}</button>
           <button type="button" className={most(true)} onClick={() => void answer(true)}>{words.takeOver}</button>

@@ -217,6 +217,23 @@ export const words = {
   tokensCached: 'of which cached',
   tokensOut: 'Output tokens',
 
+  opsSignIn: 'Sign in as an operator or an admin to see how the agents and their tasks are.',
+  users: 'Users',
+  name: 'Name',
+  username: 'Username',
+  operator: 'Operator',
+  admin: 'Admin',
+  addUser: 'Add user',
+  endSignIns: 'Sign out everywhere',
+  newPassword: 'New password',
+  passwordOf: (username: string): string => `The password of ${username}, shown once:`,
+  remove: 'Remove',
+  removeSure: 'Remove for good',
+  settings: 'Settings',
+  setting: (name: string): string =>
+    ({ locale: 'Language, such as en-GB', timeZone: 'Time zone, such as Europe/Oslo', brand: 'Name of the page', accent: 'Colour, such as #3153cf', accentDark: 'Colour in the dark', share: 'Sharing: on or off' })[name] ?? name,
+  save: 'Save',
+
   keys: 'Keys',
   key: 'Key ID',
   purpose: 'Purpose',

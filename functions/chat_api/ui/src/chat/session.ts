@@ -9,6 +9,7 @@ import { rest } from '../backoff.ts';
 import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
 import { Card, isActive, Messages } from '../model.ts';
+import { messageOf } from '../parts/doing.tsx';
 import { askWho, keys, queries } from '../queries.ts';
 import { type Entry, outbox, owner } from '../storage.ts';
 import type { Attached } from './attached.ts';
@@ -370,7 +371,7 @@ export class Session {
     try {
       await send('POST', `chat/${encodeURIComponent(this.id)}/stop`);
     } catch (error) {
-      this.#set({ problem: error instanceof Error ? error.message : String(error) });
+      this.#set({ problem: messageOf(error) });
     }
   }
 

@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { send } from '../api.ts';
 import { ThumbDown, ThumbUp } from '../parts/icons.tsx';
+import { Problem, useDoing } from '../parts/doing.tsx';
 import { words } from '../words.ts';
 
 type Verdict = 'good' | 'bad' | null;
@@ -16,24 +17,18 @@ interface Shown {
 
 export function Thumbs({ chat, task, before }: Shown) {
   const [own, setOwn] = useState<Verdict | undefined>(undefined);
-  const [problem, setProblem] = useState('');
+  const { run, problem } = useDoing();
   const verdict = own === undefined ? before : own;
   const think = async (pressed: 'good' | 'bad') => {
     const next = verdict === pressed ? null : pressed;
-    setProblem('');
     setOwn(next);
-    try {
-      await send('PUT', `chats/${encodeURIComponent(chat)}/feedback/${encodeURIComponent(task)}`, { verdict: next });
-    } catch (error) {
-      setOwn(verdict);
-      setProblem(error instanceof Error ? error.message : String(error));
-    }
+    if (!(await run(() => send('PUT', `chats/${encodeURIComponent(chat)}/feedback/${encodeURIComponent(task)}`, { verdict: next })))) setOwn(verdict);
   };
   return (
     <>
       <button type="button" className="icon-button" aria-pressed={verdict === 'good'} aria-label={words.helped} title={words.helped} onClick={() => void think('good')}><ThumbUp /></button>
       <button type="button" className="icon-button" aria-pressed={verdict === 'bad'} aria-label={words.helpedNot} title={words.helpedNot} onClick={() => void think('bad')}><ThumbDown /></button>
-      {problem ? <span className="problem" role="alert">{problem}</span> : null}
+      <Problem text={problem} />
     </>
   );
 }

@@ -1,7 +1,8 @@
 // The switch by which this browser is told when a task finishes, also while no page is open.
 
-import { useId, useState } from 'react';
+import { useId } from 'react';
 import { useQuery } from '@tanstack/react-query';
+import { Problem, useDoing } from '../parts/doing.tsx';
 import { keys, queries } from '../queries.ts';
 import { words } from '../words.ts';
 import { look, type Standing, turnOff, turnOn } from './push.ts';
@@ -14,22 +15,13 @@ const why: Partial<Record<Standing, string>> = {
 
 export function TellMe() {
   const { data: standing } = useQuery({ queryKey: keys.push, queryFn: look, staleTime: 60_000 });
-  const [isBusy, busy] = useState(false);
-  const [problem, setProblem] = useState('');
+  const { run, isBusy, problem } = useDoing();
   const id = useId();
   if (!standing) return null;
   const isOn = standing === 'on';
   const turn = async () => {
-    busy(true);
-    setProblem('');
-    try {
-      queries.setQueryData(keys.push, await (isOn ? turnOff() : turnOn()));
-    } catch {
-      setProblem(words.tellMeFailed);
-      await queries.invalidateQueries({ queryKey: keys.push });
-    } finally {
-      busy(false);
-    }
+    const isDone = await run(async () => queries.setQueryData(keys.push, await (isOn ? turnOff() : turnOn())));
+    if (!isDone) await queries.invalidateQueries({ queryKey: keys.push });
   };
   return (
     <div className="tell-me">
@@ -37,7 +29,7 @@ export function TellMe() {
         <span className="knob" aria-hidden="true" /> {words.tellMe}
       </button>
       <p id={id} className="soft">{why[standing] ?? words.tellMeMore}</p>
-      {problem ? <p className="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem && words.tellMeFailed} />
     </div>
   );
 }

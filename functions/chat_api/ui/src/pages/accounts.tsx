@@ -3,7 +3,8 @@
 import { useState } from 'react';
 import { product, send } from '../api.ts';
 import type { Connection } from '../model.ts';
-import { Failed, Loading } from '../parts/states.tsx';
+import { Problem, useDoing } from '../parts/doing.tsx';
+import { Shown } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { keys, queries, useConnections } from '../queries.ts';
 import { words } from '../words.ts';
@@ -25,17 +26,13 @@ function Allows({ of }: { of: Connection }) {
 
 function Account({ connection }: { connection: Connection }) {
   const [asks, ask] = useState(false);
-  const [problem, setProblem] = useState('');
+  const { run, problem } = useDoing();
   const provider = connection.provider === OWN ? words.ownAccount(product) : connection.provider;
   const name = [provider, connection.account, connection.agent].filter(Boolean).join(' · ');
-  const disconnect = async () => {
-    try {
-      await send('DELETE', `connections/${encodeURIComponent(connection.id)}`);
-      await queries.invalidateQueries({ queryKey: keys.connections });
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-    }
-  };
+  const disconnect = () => run(async () => {
+    await send('DELETE', `connections/${encodeURIComponent(connection.id)}`);
+    await queries.invalidateQueries({ queryKey: keys.connections });
+  });
   return (
     <li className="account">
       <div>
@@ -50,21 +47,22 @@ function Account({ connection }: { connection: Connection }) {
           <button type="button" onClick={() => ask(false)}>{words.keep}</button>
         </div>
       ) : <button type="button" onClick={() => ask(true)} aria-label={`${words.disconnect} ${name}`}>{words.disconnect}</button>}
-      {problem ? <p className="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem} />
     </li>
   );
 }
 
 export function AccountsPage() {
-  const { data, error, isPending, refetch } = useConnections();
   return (
     <main className="page" id="conversation">
       <h1>{words.accounts}</h1>
-      {isPending ? <Loading /> : null}
-      {error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
-      {data?.connections.length === 0 ? <p className="soft">{words.noAccounts}</p> : null}
-      <ul className="accounts">{data?.connections.map((one) => <Account key={one.id} connection={one} />)}</ul>
-      {data?.unasked?.length ? <p className="soft">{words.unasked} {data.unasked.join(', ')}</p> : null}
+      <Shown of={useConnections()}>{({ connections, unasked }) => (
+        <>
+          {connections.length === 0 ? <p className="soft">{words.noAccounts}</p> : null}
+          <ul className="accounts">{connections.map((one) => <Account key={one.id} connection={one} />)}</ul>
+          {unasked?.length ? <p className="soft">{words.unasked} {unasked.join(', ')}</p> : null}
+        </>
+      )}</Shown>
     </main>
   );
 }

@@ -6,12 +6,16 @@ import { useState } from 'react';
 import { z } from 'zod';
 import { ApiError, get, send } from '../api.ts';
 import { SafeLink } from '../markdown/markdown.tsx';
-import { Failed, Gone, Loading } from '../parts/states.tsx';
+import { Problem, useDoing } from '../parts/doing.tsx';
+import { Grid } from '../parts/grid.tsx';
+import { Gone, Shown } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
-import { queries } from '../queries.ts';
+import { queries, useSession } from '../queries.ts';
 import { isLink } from '../result/shape.ts';
+import { useSignIn } from '../sign-in.tsx';
 import { Badge } from '../task/badge.tsx';
 import { count, dateOnly, daysSince, purposeOf, stateOfOthers, stuckFor, wholeTime, words } from '../words.ts';
+import { Administration } from './admin.tsx';
 
 const text = z.string().nullish();
 
@@ -56,19 +60,11 @@ function State({ agent }: { agent: Agent }) {
 }
 
 function Row({ agent }: { agent: Agent }) {
-  const [running, run] = useState(false);
-  const [problem, setProblem] = useState('');
-  const act = async (verb: string) => {
-    run(true);
-    setProblem('');
-    try {
-      await send('POST', `ops/agents/${encodeURIComponent(agent.id)}/${verb}`);
-      await queries.invalidateQueries({ queryKey: keys.agents });
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-    }
-    run(false);
-  };
+  const { run, isBusy: running, problem } = useDoing();
+  const act = (verb: string) => run(async () => {
+    await send('POST', `ops/agents/${encodeURIComponent(agent.id)}/${verb}`);
+    await queries.invalidateQueries({ queryKey: keys.agents });
+  });
   const name = agent.name || agent.types.join(', ') || agent.id;
   return (
     <li className="account">
@@ -76,7 +72,7 @@ function Row({ agent }: { agent: Agent }) {
         <h3>{name} <State agent={agent} /></h3>
         <p className="soft">{agent.types.join(', ')}{agent.version ? ` · ${agent.version}` : ''} · {agent.isOwn ? words.ownAgent : words.platformsAgent}{agent.checkedAt ? <> · {words.lookedAt} <Time at={agent.checkedAt} /></> : null}</p>
         {agent.reason ? <p className="problem">{agent.reason}</p> : null}
-        {problem ? <p className="problem" role="alert">{problem}</p> : null}
+        <Problem text={problem} />
         {agent.cardUrl ? (
           <details className="told">
             <summary>{words.card}</summary>
@@ -97,46 +93,41 @@ function Row({ agent }: { agent: Agent }) {
 
 /** A notification that its receiver did not take; it stays until somebody has it tried again, or until news come. */
 function Parked({ delivery }: { delivery: Delivery }) {
-  const [state, set] = useState<'idle' | 'running' | 'done'>('idle');
-  const [problem, setProblem] = useState('');
+  const { run, isBusy, problem } = useDoing();
+  const [isDone, done] = useState(false);
   const { agent, agentName, taskId, configId, host, attempts, lastError, changedAt } = delivery;
-  const replay = async () => {
-    set('running');
-    setProblem('');
-    try {
-      await send('POST', 'ops/deliveries/replay', { agent, taskId, configId });
-      set('done');
-      setTimeout(() => void queries.invalidateQueries({ queryKey: keys.deliveries }), 2000);
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-      set('idle');
-    }
-  };
+  const replay = () => run(async () => {
+    await send('POST', 'ops/deliveries/replay', { agent, taskId, configId });
+    done(true);
+    setTimeout(() => void queries.invalidateQueries({ queryKey: keys.deliveries }), 2000);
+  });
   return (
     <li className="account">
       <div>
         <h3>{agentName} {words.toReceiver} {host}</h3>
         <p className="soft">{words.task} <code>{taskId}</code> · {words.attempts(attempts)} · <Time at={changedAt} /></p>
         {lastError ? <p className="problem">{lastError}</p> : null}
-        {problem ? <p className="problem" role="alert">{problem}</p> : null}
+        <Problem text={problem} />
       </div>
-      {state === 'done'
+      {isDone
         ? <p className="soft" role="status">{words.triedAgain}</p>
-        : <button type="button" disabled={state === 'running'} onClick={() => void replay()} aria-label={`${words.replay}: ${agentName}, ${taskId}`}>{words.replay}</button>}
+        : <button type="button" disabled={isBusy} onClick={() => void replay()} aria-label={`${words.replay}: ${agentName}, ${taskId}`}>{words.replay}</button>}
     </li>
   );
 }
 
 function ParkedDeliveries() {
-  const { data, error, isPending, refetch } = useQuery({ queryKey: keys.deliveries, queryFn: ({ signal }) => get('ops/deliveries', Deliveries, signal) });
+  const asked = useQuery({ queryKey: keys.deliveries, queryFn: ({ signal }) => get('ops/deliveries', Deliveries, signal) });
   return (
     <>
       <h2>{words.parked}</h2>
-      {isPending ? <Loading /> : null}
-      {error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
-      {data?.deliveries.length === 0 ? <p className="soft">{words.noneParked}</p> : null}
-      <ul className="accounts">{data?.deliveries.map((one) => <Parked key={`${one.agent} ${one.taskId} ${one.configId}`} delivery={one} />)}</ul>
-      {data?.unasked.length ? <p className="soft">{words.unasked} {data.unasked.join(', ')}</p> : null}
+      <Shown of={asked}>{({ deliveries, unasked }) => (
+        <>
+          {deliveries.length === 0 ? <p className="soft">{words.noneParked}</p> : null}
+          <ul className="accounts">{deliveries.map((one) => <Parked key={`${one.agent} ${one.taskId} ${one.configId}`} delivery={one} />)}</ul>
+          {unasked.length > 0 ? <p className="soft">{words.unasked} {unasked.join(', ')}</p> : null}
+        </>
+      )}</Shown>
     </>
   );
 }
@@ -170,23 +161,21 @@ function TaskRow({ task }: { task: Task }) {
 }
 
 function UnfinishedTasks() {
-  const { data, error, isPending, refetch } = useQuery({ queryKey: keys.tasks, queryFn: ({ signal }) => get('ops/tasks', Tasks, signal) });
+  const asked = useQuery({ queryKey: keys.tasks, queryFn: ({ signal }) => get('ops/tasks', Tasks, signal) });
   return (
     <>
       <h2>{words.tasks}</h2>
-      {isPending ? <Loading /> : null}
-      {error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
-      {data && Object.keys(data.counts).length === 0 ? <p className="soft">{words.noneUnfinished}</p> : null}
-      {data ? <Counted {...data} /> : null}
-      {data?.tasks.length ? (
-        <div className="scroll" tabIndex={0} role="region" aria-label={words.unfinished}>
-          <table>
-            <caption>{words.unfinishedFirst}</caption>
-            <thead><tr>{[words.state, words.agent, words.since, words.created, words.tries, words.task].map((name) => <th key={name} scope="col" className={name === words.tries ? 'number' : ''}>{name}</th>)}</tr></thead>
-            <tbody>{data.tasks.map((task) => <TaskRow key={task.taskId} task={task} />)}</tbody>
-          </table>
-        </div>
-      ) : null}
+      <Shown of={asked}>{(data) => (
+        <>
+          {Object.keys(data.counts).length === 0 ? <p className="soft">{words.noneUnfinished}</p> : null}
+          <Counted {...data} />
+          {data.tasks.length > 0 ? (
+            <Grid label={words.unfinished} caption={words.unfinishedFirst} heads={[words.state, words.agent, words.since, words.created, words.tries, words.task]} numbers={[4]}>
+              {data.tasks.map((task) => <TaskRow key={task.taskId} task={task} />)}
+            </Grid>
+          ) : null}
+        </>
+      )}</Shown>
     </>
   );
 }
@@ -214,69 +203,62 @@ function Days({ days }: z.infer<typeof Usage>) {
   if (days.length === 0) return <p className="soft">{words.noUsage}</p>;
   const rows = days.flatMap(({ day, models }) => Object.entries(models).map(([model, took]) => ({ day, model, took })));
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label={words.usage}>
-      <table>
-        <thead><tr>{[words.day, words.model, words.calls, words.tokensIn, words.tokensCached, words.tokensOut].map((name, place) => <th key={name} scope="col" className={place > 1 ? 'number' : ''}>{name}</th>)}</tr></thead>
-        <tbody>
-          {rows.map(({ day, model, took }) => (
-            <tr key={`${day} ${model}`}>
-              <td className="whole">{dateOnly(day)}</td><td className="whole">{model}</td>
-              {[took.calls, took.input, took.cached, took.output].map((value, place) => <td key={place} className="number">{count(value ?? 0)}</td>)}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Grid label={words.usage} heads={[words.day, words.model, words.calls, words.tokensIn, words.tokensCached, words.tokensOut]} numbers={[2, 3, 4, 5]}>
+      {rows.map(({ day, model, took }) => (
+        <tr key={`${day} ${model}`}>
+          <td className="whole">{dateOnly(day)}</td><td className="whole">{model}</td>
+          {[took.calls, took.input, took.cached, took.output].map((value, place) => <td key={place} className="number">{count(value ?? 0)}</td>)}
+        </tr>
+      ))}
+    </Grid>
   );
 }
 
 /** Which keys the tenant has, newest first, and how old they are. Others are made by the command alone. */
 function KeyAges() {
-  const { data, error, isPending, refetch } = useQuery({ queryKey: keys.keys, queryFn: ({ signal }) => get('ops/keys', Keys, signal) });
+  const asked = useQuery({ queryKey: keys.keys, queryFn: ({ signal }) => get('ops/keys', Keys, signal) });
   return (
     <>
       <h2>{words.keys}</h2>
-      {isPending ? <Loading /> : null}
-      {error && !data ? <Failed error={error} retry={() => void refetch()} /> : null}
-      {data ? (
-        <div className="scroll" tabIndex={0} role="region" aria-label={words.keys}>
-          <table>
-            <thead><tr>{[words.key, words.purpose, words.age].map((name) => <th key={name} scope="col">{name}</th>)}</tr></thead>
-            <tbody>
-              {data.keys.map(({ id, purpose, since }) => (
-                <tr key={`${purpose} ${id}`}>
-                  <td><code>{id}</code>{id === data.signingKey ? ` ${words.signsNow}` : null}</td>
-                  <td className="whole">{purposeOf(purpose)}</td>
-                  <td>{since ? <time dateTime={since} title={wholeTime(since)}>{daysSince(since)}</time> : words.unknownAge}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      ) : null}
+      <Shown of={asked}>{(data) => (
+        <Grid label={words.keys} heads={[words.key, words.purpose, words.age]}>
+          {data.keys.map(({ id, purpose, since }) => (
+            <tr key={`${purpose} ${id}`}>
+              <td><code>{id}</code>{id === data.signingKey ? ` ${words.signsNow}` : null}</td>
+              <td className="whole">{purposeOf(purpose)}</td>
+              <td>{since ? <time dateTime={since} title={wholeTime(since)}>{daysSince(since)}</time> : words.unknownAge}</td>
+            </tr>
+          ))}
+        </Grid>
+      )}</Shown>
     </>
   );
 }
 
+/** What is stuck stands first: that is what one comes for. */
 export default function OpsPage() {
+  const { data: session } = useSession();
   const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => get('ops/agents', Agents, signal) });
   const usage = useQuery({ queryKey: keys.usage, queryFn: ({ signal }) => get('ops/usage', Usage, signal) });
-  if ([agents.error, usage.error].some((error) => error instanceof ApiError && error.status === 404)) return <main className="page" id="conversation"><Gone /></main>;
+  const signIn = useSignIn();
+  if ([agents.error, usage.error].some((error) => error instanceof ApiError && error.status === 404)) {
+    return (
+      <main className="page" id="conversation">
+        {session?.who === 'person' ? <Gone /> : <div className="empty"><h1>{words.ops}</h1><p>{words.opsSignIn}</p><a className="button primary" href={signIn}>{words.signIn}</a></div>}
+      </main>
+    );
+  }
   return (
     <main className="page" id="conversation">
       <h1>{words.ops}</h1>
-      <h2>{words.agents}</h2>
-      {agents.isPending ? <Loading /> : null}
-      {agents.error && !agents.data ? <Failed error={agents.error} retry={() => void agents.refetch()} /> : null}
-      <ul className="accounts">{agents.data?.agents.map((agent) => <Row key={agent.id} agent={agent} />)}</ul>
       <UnfinishedTasks />
       <ParkedDeliveries />
+      <h2>{words.agents}</h2>
+      <Shown of={agents}>{(data) => <ul className="accounts">{data.agents.map((agent) => <Row key={agent.id} agent={agent} />)}</ul>}</Shown>
       <h2>{words.usage}</h2>
-      {usage.isPending ? <Loading /> : null}
-      {usage.error && !usage.data ? <Failed error={usage.error} retry={() => void usage.refetch()} /> : null}
-      {usage.data ? <Budget {...usage.data} /> : null}
-      {usage.data ? <Days {...usage.data} /> : null}
+      <Shown of={usage}>{(data) => <><Budget {...data} /><Days {...data} /></>}</Shown>
       <KeyAges />
+      {session?.role === 'admin' ? <Administration /> : null}
     </main>
   );
 }

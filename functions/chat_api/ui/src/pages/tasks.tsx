@@ -7,6 +7,7 @@ import { cards, useCards } from '../live/cards.ts';
 import { TellMe } from '../live/tell-me.tsx';
 import { cardOf, isActive, isOver, type Task, waitsForUser } from '../model.ts';
 import { Search } from '../parts/icons.tsx';
+import { Problem, useDoing } from '../parts/doing.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTasks } from '../queries.ts';
@@ -46,14 +47,12 @@ function Row({ task, search }: { task: Task; search: string }) {
 /** Ends all that are shown and not over yet, once that is said twice. */
 function CancelAll({ tasks }: { tasks: readonly Task[] }) {
   const [asks, ask] = useState(false);
-  const [problem, setProblem] = useState('');
-  const cancel = async () => {
+  const { run, problem } = useDoing();
+  const cancel = () => {
     ask(false);
-    const done = await Promise.allSettled(tasks.map(({ id }) => act(id, 'cancel')));
-    setProblem(done.flatMap((one) => (one.status === 'rejected' ? [String(one.reason?.message ?? one.reason)] : []))[0] ?? '');
+    return run(() => Promise.all(tasks.map(({ id }) => act(id, 'cancel'))));
   };
-  if (problem) return <p className="problem" role="alert">{problem}</p>;
-  if (tasks.length < 2) return null;
+  if (problem || tasks.length < 2) return <Problem text={problem} />;
   return asks ? (
     <div className="account-ask" role="group" aria-label={words.cancelAsk(tasks.length)}>
       <p>{words.cancelAsk(tasks.length)}</p>

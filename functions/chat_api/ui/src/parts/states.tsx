@@ -22,6 +22,18 @@ export function Failed({ error, retry }: { error: unknown; retry: () => void }) 
   );
 }
 
+interface Asked<T> {
+  data: T | undefined;
+  error: unknown;
+  refetch: () => unknown;
+}
+
+/** What was asked for; until it is there, that it comes, or that it cannot. */
+export function Shown<T>({ of: { data, error, refetch }, children }: { of: Asked<T>; children: (data: T) => ReactNode }) {
+  if (data !== undefined) return children(data);
+  return error ? <Failed error={error} retry={() => void refetch()} /> : <Loading />;
+}
+
 /** There is nothing of it yet, and how it comes. */
 export function Empty({ text }: { text: string }) {
   return (

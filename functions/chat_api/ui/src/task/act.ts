@@ -1,10 +1,10 @@
 // What can be done with a task. Its new state comes as news; what the server refuses is said beside the button.
 
-import { useState } from 'react';
 import { send } from '../api.ts';
 import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
 import { cardOf, Task } from '../model.ts';
+import { useDoing } from '../parts/doing.tsx';
 import { keys, queries } from '../queries.ts';
 
 export type Action = 'cancel' | 'start' | 'retry';
@@ -22,18 +22,6 @@ export async function act(taskId: string, action: Action, body: object = {}): Pr
 }
 
 export function useActions(taskId: string) {
-  const [running, setRunning] = useState<Action | null>(null);
-  const [problem, setProblem] = useState('');
-  const run = async (action: Action, body: object = {}) => {
-    setRunning(action);
-    setProblem('');
-    try {
-      await act(taskId, action, body);
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-    } finally {
-      setRunning(null);
-    }
-  };
-  return { run, running, problem };
+  const { run, isBusy, problem } = useDoing();
+  return { run: (action: Action, body: object = {}) => run(() => act(taskId, action, body)), isBusy, problem };
 }

@@ -5,6 +5,7 @@ import { answering } from '../chat/answering.ts';
 import { useCard } from '../live/cards.ts';
 import { type Card, isOver, mayRetry, questionOf, withoutQuestion } from '../model.ts';
 import { Arrow } from '../parts/icons.tsx';
+import { Problem } from '../parts/doing.tsx';
 import { Time } from '../parts/time.tsx';
 import { words } from '../words.ts';
 import { useActions } from './act.ts';
@@ -37,7 +38,7 @@ export const nameOf = (card: Pick<Card, 'plan' | 'jobs' | 'agentName' | 'agentTy
 
 export function TaskCard({ card: shown, href, says, goesOn, isNewest, reply }: Shown) {
   const card = useCard(shown);
-  const { run, running, problem } = useActions(card.taskId);
+  const { run, isBusy, problem } = useActions(card.taskId);
   const { plan } = card;
   const waitsForStart = plan && !plan.isApproved && card.state === 'input-required';
   const question = questionOf(card);
@@ -73,11 +74,11 @@ export function TaskCard({ card: shown, href, says, goesOn, isNewest, reply }: S
       <Answer card={card} says={withoutQuestion(says, question)} isNewest={isNewest} />
       <Consent asked={card} />
       <Connected card={card} />
-      {problem ? <p className="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem} />
       <Replies card={card} reply={(text, data) => reply(text, card.taskId, data)} write={() => answering.begin(card)}>
-        {waitsForStart ? <button type="button" className="primary" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button> : null}
-        {mayRetry(card.state) ? <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button> : null}
-        {isOver(card.state) ? null : <button type="button" className="quiet" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>}
+        {waitsForStart ? <button type="button" className="primary" disabled={isBusy} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button> : null}
+        {mayRetry(card.state) ? <button type="button" disabled={isBusy} onClick={() => void run('retry')}>{words.retry}</button> : null}
+        {isOver(card.state) ? null : <button type="button" className="quiet" disabled={isBusy} onClick={() => void run('cancel')}>{words.cancel}</button>}
       </Replies>
     </section>
   );

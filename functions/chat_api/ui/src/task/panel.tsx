@@ -7,6 +7,7 @@ import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
 import { cardOf, isActive, isOver, mayRetry, type Task } from '../model.ts';
 import { Close } from '../parts/icons.tsx';
+import { Problem } from '../parts/doing.tsx';
 import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Time } from '../parts/time.tsx';
@@ -37,17 +38,17 @@ function Facts({ task }: { task: Task }) {
 }
 
 function Actions({ task }: { task: Task }) {
-  const { run, running, problem } = useActions(task.id);
+  const { run, isBusy, problem } = useActions(task.id);
   const { plan } = task;
   return (
     <div className="panel-actions">
       {plan && !plan.isApproved && task.status === 'input-required' ? (
-        <button type="button" className="primary in-card" disabled={running !== null} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
+        <button type="button" className="primary in-card" disabled={isBusy} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
       ) : null}
-      {mayRetry(task.status) ? <button type="button" disabled={running !== null} onClick={() => void run('retry')}>{words.retry}</button> : null}
-      {isOver(task.status) ? null : <button type="button" className="in-card" disabled={running !== null} onClick={() => void run('cancel')}>{words.cancel}</button>}
+      {mayRetry(task.status) ? <button type="button" disabled={isBusy} onClick={() => void run('retry')}>{words.retry}</button> : null}
+      {isOver(task.status) ? null : <button type="button" className="in-card" disabled={isBusy} onClick={() => void run('cancel')}>{words.cancel}</button>}
       <ShareButton task={task} />
-      {problem ? <p className="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem} />
     </div>
   );
 }

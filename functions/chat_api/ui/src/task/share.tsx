@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { ApiError, get, send } from '../api.ts';
 import type { Task } from '../model.ts';
 import { CopyButton } from '../parts/copy.tsx';
+import { messageOf, Problem } from '../parts/doing.tsx';
 import { keys, queries, useSession } from '../queries.ts';
 import { wholeTime, words } from '../words.ts';
 
@@ -41,7 +42,7 @@ function Dialog({ task, close }: Shown) {
       await change();
     } catch (error) {
       if (error instanceof ApiError && error.code === 'agents_ask_again') setAsked(Asked.catch([]).parse(error.more.agents));
-      else setProblem(error instanceof Error ? error.message : String(error));
+      else setProblem(messageOf(error));
     } finally {
       await queries.invalidateQueries({ queryKey: key });
       setBusy(false);
@@ -79,7 +80,7 @@ function Dialog({ task, close }: Shown) {
           </div>
         ) : null}
         {isGuest ? <p>{words.shareSignIn}</p> : null}
-        {problem ? <p className="problem" role="alert">{problem}</p> : null}
+        <Problem text={problem} />
         <div className="asked-row">
           {share ? <button type="button" className="danger" disabled={isBusy} onClick={() => void end()}>{words.shareEnd}</button> : null}
           <button type="button" onClick={close}>{words.close}</button>

@@ -4,18 +4,21 @@ import { useState } from 'react';
 import { isOver, type Task } from '../model.ts';
 import { Failed } from '../parts/states.tsx';
 import { useTaskAt } from '../queries.ts';
-import { timeOfDay, wholeTime, words } from '../words.ts';
+import { span, timeOfDay, wholeTime, words } from '../words.ts';
 import { Badge } from './badge.tsx';
 import { happened } from './happened.ts';
 import { Outcome } from './outcome.tsx';
 import { PlanSteps } from './plan.tsx';
 
+/** How long each took since the one before it, and in a lane of its own who did it. */
 function Entries({ task }: { task: Task }) {
+  const all = happened(task);
+  const lanes = [...new Set(all.map(({ who }) => who))].filter(Boolean);
   return (
     <ol className="timeline">
-      {happened(task).map((entry, place) => (
-        <li key={place} data-state={entry.state}>
-          <time dateTime={entry.at} title={wholeTime(entry.at)}>{timeOfDay(entry.at)}</time>
+      {all.map((entry, place) => (
+        <li key={place} data-state={entry.state} data-lane={lanes.length > 1 ? (lanes.indexOf(entry.who) + 1) % 6 : 0}>
+          <time dateTime={entry.at} title={wholeTime(entry.at)}>{timeOfDay(entry.at)}{place > 0 ? <small>+{span(all[place - 1]?.at ?? entry.at, entry.at)}</small> : null}</time>
           <div>
             <Badge state={entry.state} /> {entry.who ? <strong>{entry.who}</strong> : null}
             {entry.text ? <p>{entry.text}</p> : null}

@@ -1,10 +1,11 @@
 // What can be done with a chat of the list: another name, or its end.
 
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { send } from './api.ts';
 import type { Chat } from './model.ts';
 import { Dots } from './parts/icons.tsx';
+import { Dialog } from './parts/dialog.tsx';
 import { Problem, useDoing } from './parts/doing.tsx';
 import { keys, queries } from './queries.ts';
 import { words } from './words.ts';
@@ -13,21 +14,14 @@ const TITLE_MAX = 80;
 
 interface Shown {
   chat: Chat;
-  isOpen: boolean;
   close: () => void;
 }
 
-/** A dialog of the browser's own: it keeps the focus and closes by Escape. */
-function Asked({ chat, isOpen, close }: Shown) {
-  const dialog = useRef<HTMLDialogElement>(null);
+function Asked({ chat, close }: Shown) {
   const [title, setTitle] = useState(chat.title);
   const { run, problem } = useDoing();
   const [location, navigate] = useLocation();
   const path = `chats/${encodeURIComponent(chat.id)}`;
-  useEffect(() => {
-    if (isOpen) dialog.current?.showModal();
-    else dialog.current?.close();
-  }, [isOpen]);
   const change = (by: () => Promise<unknown>) => run(() => by().then(() => queries.invalidateQueries({ queryKey: keys.chats })).then(close));
   const rename = (event: FormEvent) => {
     event.preventDefault();
@@ -39,7 +33,7 @@ function Asked({ chat, isOpen, close }: Shown) {
       if (location.startsWith(`/${path}`)) navigate('/');
     });
   return (
-    <dialog ref={dialog} onClose={close} aria-label={words.chat}>
+    <Dialog onClose={close} aria-label={words.chat}>
       <form className="asked" onSubmit={rename}>
         <label>{words.title} <input value={title} maxLength={TITLE_MAX} required onChange={({ target }) => setTitle(target.value)} /></label>
         <Problem text={problem} />
@@ -50,7 +44,7 @@ function Asked({ chat, isOpen, close }: Shown) {
           <button type="submit" className="primary" disabled={!title.trim() || title === chat.title}>{words.rename}</button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   );
 }
 
@@ -59,7 +53,7 @@ export function ChatMenu({ chat }: { chat: Chat }) {
   return (
     <>
       <button type="button" className="icon-button chat-more" aria-haspopup="dialog" aria-label={`${words.change}: ${chat.title}`} onClick={() => open(true)}><Dots /></button>
-      {isOpen ? <Asked chat={chat} isOpen close={() => open(false)} /> : null}
+      {isOpen ? <Asked chat={chat} close={() => open(false)} /> : null}
     </>
   );
 }

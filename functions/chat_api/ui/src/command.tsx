@@ -1,8 +1,9 @@
 // The command bar: whatever can be gone to or begun, by a few letters. Ctrl or Command with K opens it.
 
-import { type KeyboardEvent as Pressed, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent as Pressed, useEffect, useId, useState } from 'react';
 import { useLocation } from 'wouter';
 import { begin } from './chat/given.ts';
+import { Dialog } from './parts/dialog.tsx';
 import { useChats, useModels, useRested, useSession, useTasks } from './queries.ts';
 import { words } from './words.ts';
 
@@ -69,7 +70,6 @@ const isWriting = (of: EventTarget | null): boolean => of instanceof Element && 
 export const openCommands = (): boolean => dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true }));
 
 export function CommandBar() {
-  const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, open] = useState(false);
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
@@ -81,9 +81,6 @@ export function CommandBar() {
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
   }, []);
-  useEffect(() => {
-    if (isOpen) dialog.current?.showModal();
-  }, [isOpen]);
   if (!isOpen) return null;
-  return <dialog ref={dialog} className="commands" aria-label={words.goTo} onClose={() => open(false)} onClick={({ target }) => { if (target === dialog.current) open(false); }}><Bar close={() => open(false)} /></dialog>;
+  return <Dialog className="commands" aria-label={words.goTo} onClose={() => open(false)} onClick={({ target, currentTarget }) => { if (target === currentTarget) open(false); }}><Bar close={() => open(false)} /></Dialog>;
 }

@@ -53,7 +53,7 @@ export function Sidebar({ leave }: { leave: () => void }) {
           {role === 'operator' || role === 'admin' ? <li><Link href="/ops" onClick={leave} aria-current={onOps ? 'page' : undefined}><Gauge /> {words.ops}</Link></li> : null}
         </ul>
       </nav>
-      <button type="button" className="quiet go-to" onClick={() => { leave(); openCommands(); }}>{words.goToAnything} <kbd>{words.goToKeys}</kbd></button>
+      <button type="button" className="quiet go-to" onClick={() => { leave(); openCommands(); }}>{words.goToAnything} <kbd>{/Mac|iP/.test(navigator.platform) ? '⌘ K' : 'Ctrl K'}</kbd></button>
       <label className="search"><Search /><span className="unseen">{words.search}</span><input type="search" placeholder={words.search} value={wanted} maxLength={80} onChange={({ target }) => want(target.value)} /></label>
       <nav className="chat-list" aria-label={words.yourChats}><ChatList wanted={useRested(wanted)} leave={leave} /></nav>
       <Who />

@@ -5,6 +5,7 @@ import { useSyncExternalStore } from 'react';
 import { get } from './api.ts';
 import type { Session } from './chat/session.ts';
 import { cards } from './live/cards.ts';
+import { teller } from './parts/teller.ts';
 import { isOver, Task } from './model.ts';
 import { span, words } from './words.ts';
 
@@ -22,11 +23,11 @@ interface Seen {
 }
 
 const shown = new Map<string, Seen>();
-const listeners = new Set<() => void>();
+const changes = teller();
 
 function show(chat: string, text: string, isDone = false): void {
   shown.set(chat, { text, isDone });
-  for (const listener of listeners) listener();
+  changes.tell();
 }
 
 const pause = (duration: number) => new Promise((resolve) => setTimeout(resolve, duration));
@@ -79,10 +80,7 @@ export function survive(session: Session): void {
 }
 
 export function Survival({ chat }: { chat: string }) {
-  const seen = useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, () => shown.get(chat));
+  const seen = useSyncExternalStore(changes.hear, () => shown.get(chat));
   if (!seen) return null;
   return <p className={seen.isDone ? 'survival done' : 'survival'} role="status">{seen.text}</p>;
 }

@@ -1,42 +1,32 @@
 // Whoever signs in where a guest has chatted is asked whose those chats are.
 
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useState, useSyncExternalStore } from 'react';
 import { ApiError, send } from './api.ts';
 import { held } from './chat/held.ts';
+import { Dialog } from './parts/dialog.tsx';
 import { messageOf, Problem } from './parts/doing.tsx';
+import { teller } from './parts/teller.ts';
 import { askWho, useSession } from './queries.ts';
 import { dayAndTime, words } from './words.ts';
 
 /** True once the question was closed without an answer: it comes again with the next load. */
 let isLater = false;
-const watchers = new Set<() => void>();
-const watch = (watcher: () => void) => {
-  watchers.add(watcher);
-  return () => void watchers.delete(watcher);
-};
+const changes = teller();
 const putOff = () => {
   isLater = true;
-  for (const watcher of watchers) watcher();
+  changes.tell();
 };
 
 /** What is asked, while it is. */
 export function useTakeOver() {
   const { data } = useSession();
-  const later = useSyncExternalStore(watch, () => isLater);
+  const later = useSyncExternalStore(changes.hear, () => isLater);
   return (!later && data?.takeOver) || null;
 }
 
 export function TakeOver() {
-  const dialog = useRef<HTMLDialogElement>(null);
   const [problem, setProblem] = useState('');
   const asked = useTakeOver();
-  const isAsked = asked !== null;
-  useEffect(() => {
-    if (!isAsked) return;
-    dialog.current?.showModal();
-    // What is suggested is what Enter says.
-    dialog.current?.querySelector<HTMLButtonElement>('.primary')?.focus();
-  }, [isAsked]);
   if (!asked) return null;
   const answer = async (take: boolean) => {
     try {
@@ -51,18 +41,20 @@ export function TakeOver() {
       setProblem(messageOf(error));
     }
   };
+  // What is suggested is what Enter says.
+  const suggested = (is: boolean) => (button: HTMLButtonElement | null) => { if (asked.suggested === is) queueMicrotask(() => button?.focus()); };
   const most = (isSuggested: boolean) => (asked.suggested === isSuggested ? 'primary' : '');
   return (
-    <dialog ref={dialog} aria-labelledby="take-over" onClose={putOff}>
+    <Dialog aria-labelledby="take-over" onClose={putOff}>
       <div className="asked">
         <h2 id="take-over">{words.takeOverAsk(asked.chats)}</h2>
         <p className="soft">{words.takeOverWhy}{asked.lastAt ? ` ${words.takeOverLast} ${dayAndTime(asked.lastAt)}.` : ''}</p>
         <Problem text={problem} />
         <div className="asked-row">
-          <button type="button" className={most(false)} onClick={() => void answer(false)}>{words.takeOverNot}</button>
-          <button type="button" className={most(true)} onClick={() => void answer(true)}>{words.takeOver}</button>
+          <button type="button" className={most(false)} ref={suggested(false)} onClick={() => void answer(false)}>{words.takeOverNot}</button>
+          <button type="button" className={most(true)} ref={suggested(true)} onClick={() => void answer(true)}>{words.takeOver}</button>
         </div>
       </div>
-    </dialog>
+    </Dialog>
   );
 }

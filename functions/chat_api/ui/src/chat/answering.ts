@@ -2,17 +2,18 @@
 
 import { useSyncExternalStore } from 'react';
 import { cards, useCards } from '../live/cards.ts';
+import { teller } from '../parts/teller.ts';
 import type { Card } from '../model.ts';
 
 let chosen: Card | null = null;
 /** It was chosen beside another view, on the way to its chat. */
 let isAhead = false;
-const listeners = new Set<() => void>();
+const changes = teller();
 
 const set = (card: Card | null): void => {
   if (chosen === card) return;
   chosen = card;
-  for (const listener of listeners) listener();
+  changes.tell();
 };
 
 export const answering = {
@@ -33,14 +34,9 @@ export const answering = {
   end: (): void => set(null),
 };
 
-const watch = (listener: () => void) => {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-};
-
 /** The card that is answered, as long as its task asks something. */
 export function useAnswering(): Card | null {
-  const card = useSyncExternalStore(watch, () => chosen);
+  const card = useSyncExternalStore(changes.hear, () => chosen);
   useCards();
   return card && cards.newest(card).state === 'input-required' ? card : null;
 }

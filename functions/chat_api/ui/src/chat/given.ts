@@ -1,6 +1,7 @@
 // What the composer is to begin with, said from elsewhere on the page.
 
 import { useSyncExternalStore } from 'react';
+import { teller } from '../parts/teller.ts';
 import type { Attached } from './attached.ts';
 
 export interface Given {
@@ -13,20 +14,15 @@ export interface Given {
 }
 
 let given: Given | null = null;
-const listeners = new Set<() => void>();
+const changes = teller();
 
 export function begin(with_: Given): void {
   given = { ...with_ };
-  for (const listener of listeners) listener();
+  changes.tell();
 }
 
-const watch = (listener: () => void) => {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-};
-
 /** Each once: another is another object. */
-export const useGiven = (): Given | null => useSyncExternalStore(watch, () => given);
+export const useGiven = (): Given | null => useSyncExternalStore(changes.hear, () => given);
 
 /** It was taken over. */
 export const taken = (): void => {

@@ -9,6 +9,7 @@ import { rest } from '../backoff.ts';
 import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
 import { Card, isActive, Messages } from '../model.ts';
+import { teller } from '../parts/teller.ts';
 import { messageOf } from '../parts/doing.tsx';
 import { askWho, keys, queries } from '../queries.ts';
 import { type Entry, outbox, owner } from '../storage.ts';
@@ -60,7 +61,7 @@ export class Session {
   readonly id: string;
   readonly chat: Chat<Message>;
   #snapshot: Snapshot = { loading: 'fresh', waiting: [], progress: '', isLost: false, problem: '', hasOlder: false };
-  readonly #listeners = new Set<() => void>();
+  readonly #changes = teller();
   #isTaken = false;
   #isDisconnected = false;
   #isDraining = false;
@@ -132,15 +133,12 @@ export class Session {
     return this.chat.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'data-task' ? [part.data.taskId] : []))).reverse();
   }
 
-  subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
+  subscribe = this.#changes.hear;
   snapshot = (): Snapshot => this.#snapshot;
 
   #set(change: Partial<Snapshot>): void {
     this.#snapshot = { ...this.#snapshot, ...change };
-    for (const listener of this.#listeners) listener();
+    this.#changes.tell();
   }
 
   get isBusy(): boolean {

@@ -1,66 +1,54 @@
 // The newest card of each task that this tab has heard of. A card in a message is as old as the message; this one is newer.
 
 import { useSyncExternalStore } from 'react';
+import { teller } from '../parts/teller.ts';
 import { Card, isActive, isOver, waitsForUser } from '../model.ts';
 
 const known = new Map<string, Card>();
-const listeners = new Set<(card: Card) => void>();
+const news = teller<[Card]>();
 /** Told of what this tab's own stream brings. */
-const followers = new Set<(card: Card) => void>();
+const followed = teller<[Card]>();
 /** Told of every change, also of what is no news. */
-const watchers = new Set<() => void>();
+const changes = teller();
 let waiting = 0;
 let version = 0;
 
-function note(card: Card): void {
+const isNewer = (card: Card, than: Card): boolean => (card.updatedAt ?? '') > (than.updatedAt ?? '');
+
+/** False where it is no news. */
+function note(card: Card): boolean {
+  const before = known.get(card.taskId);
+  if (before && !isNewer(card, before)) return false;
   const counts = (one: Card | undefined): number => (one && waitsForUser(one.state) ? 1 : 0);
-  waiting += counts(card) - counts(known.get(card.taskId));
+  waiting += counts(card) - counts(before);
   known.set(card.taskId, card);
   version += 1;
-  for (const watcher of watchers) watcher();
+  changes.tell();
+  return true;
 }
-
-const isNewer = (card: Card, than: Card): boolean => (card.updatedAt ?? '') > (than.updatedAt ?? '');
 
 export const cards = {
   /** Takes note of a card that somebody shows already. */
   learn(card: Card): void {
-    const before = known.get(card.taskId);
-    if (before && !isNewer(card, before)) return;
     note(card);
   },
   /** A card that came by itself: whoever shows the task shows it now. False where it is no news. */
   update(card: Card): boolean {
-    const before = known.get(card.taskId);
-    if (before && !isNewer(card, before)) return false;
-    note(card);
-    for (const listener of listeners) listener(card);
-    return true;
+    const isNews = note(card);
+    if (isNews) news.tell(card);
+    return isNews;
   },
   /** The same of a stream that is being followed: whoever says what changes hears of it. */
   follow(card: Card): void {
-    const before = known.get(card.taskId);
-    if (before && !isNewer(card, before)) return;
-    note(card);
-    for (const follower of followers) follower(card);
+    if (note(card)) followed.tell(card);
   },
   /** Hears each change that is news, wherever it came from. */
   hear(listener: (card: Card) => void): () => void {
-    listeners.add(listener);
-    followers.add(listener);
-    return () => {
-      listeners.delete(listener);
-      followers.delete(listener);
-    };
+    const deaf = [news.hear(listener), followed.hear(listener)];
+    return () => deaf.forEach((end) => end());
   },
-  listen(listener: (card: Card) => void): () => void {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
-  watch(watcher: () => void): () => void {
-    watchers.add(watcher);
-    return () => watchers.delete(watcher);
-  },
+  listen: news.hear,
+  watch: changes.hear,
   /** So many wait for their user. */
   get waiting(): number {
     return waiting;

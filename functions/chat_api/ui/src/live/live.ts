@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { at, get, root } from '../api.ts';
 import { pause } from '../backoff.ts';
 import { Card } from '../model.ts';
+import { teller } from '../parts/teller.ts';
 import { keys, queries } from '../queries.ts';
 import { cards } from './cards.ts';
 
@@ -20,7 +21,7 @@ const CONSENT = 5 * 60_000;
 const Look = z.object({ tasks: z.array(Card), cursor: z.string() });
 
 const channel = new BroadcastChannel(`switchyard:${root}`);
-const listeners = new Set<(news: News) => void>();
+const heard = teller<[News]>();
 
 let cursor = '';
 let hurryUntil = 0;
@@ -38,7 +39,7 @@ function take(news: News): void {
   if (news.type === 'wake') wake(news.until);
   // A tab that was opened beside this one knows nothing yet.
   if (news.type === 'look' && leading) void look();
-  for (const listener of listeners) listener(news);
+  heard.tell(news);
 }
 
 function tell(news: News): void {
@@ -99,7 +100,7 @@ async function look(): Promise<void> {
   clearTimeout(timer);
   try {
     const found = await get(`events${cursor ? `?after=${encodeURIComponent(cursor)}` : ''}`, Look);
-    cursor = found.cursor;
+    cursor = found.cursor || cursor;
     failures = 0;
     for (const card of found.tasks) announce({ type: 'card', card });
     ask();
@@ -144,10 +145,7 @@ export const live = {
     stand();
     tell({ type: 'look' });
   },
-  hear(listener: (news: News) => void): () => void {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
+  hear: heard.hear,
   tell,
   /** Something was set going: whoever leads looks at it. */
   wake: (): void => announce({ type: 'wake' }),

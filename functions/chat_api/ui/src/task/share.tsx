@@ -1,11 +1,12 @@
 // A finished task as a link: what is shared and for how long, whose words are asked about again, and the end of it.
 
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useId, useRef, useState } from 'react';
+import { useId, useState } from 'react';
 import { z } from 'zod';
 import { ApiError, get, send } from '../api.ts';
 import type { Task } from '../model.ts';
 import { CopyButton } from '../parts/copy.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { messageOf, Problem } from '../parts/doing.tsx';
 import { keys, queries, useSession } from '../queries.ts';
 import { wholeTime, words } from '../words.ts';
@@ -23,8 +24,7 @@ interface Shown {
 }
 
 /** The link is told once: whoever closes the dialog makes another. */
-function Dialog({ task, close }: Shown) {
-  const dialog = useRef<HTMLDialogElement>(null);
+function Sharing({ task, close }: Shown) {
   const name = useId();
   const [link, setLink] = useState('');
   const [asked, setAsked] = useState<z.infer<typeof Asked>>([]);
@@ -34,7 +34,6 @@ function Dialog({ task, close }: Shown) {
   const key = keys.share(task.id);
   const { data } = useQuery({ queryKey: key, staleTime: 0, queryFn: ({ signal }) => get(pathOf(task), Shared, signal) });
   const share = data?.share ?? null;
-  useEffect(() => dialog.current?.showModal(), []);
   const run = async (change: () => Promise<void>) => {
     setBusy(true);
     setProblem('');
@@ -61,7 +60,7 @@ function Dialog({ task, close }: Shown) {
     });
   const isGuest = session?.who !== 'person';
   return (
-    <dialog ref={dialog} onClose={close} aria-labelledby={name}>
+    <Dialog onClose={close} aria-labelledby={name}>
       <div className="asked share">
         <h2 id={name}>{words.shareTitle}</h2>
         <p className="soft">{words.shareWhat}</p>
@@ -91,7 +90,7 @@ function Dialog({ task, close }: Shown) {
           )}
         </div>
       </div>
-    </dialog>
+    </Dialog>
   );
 }
 
@@ -103,7 +102,7 @@ export function ShareButton({ task }: { task: Task }) {
   return (
     <>
       <button type="button" aria-haspopup="dialog" onClick={() => open(true)}>{words.share}</button>
-      {isOpen ? <Dialog task={task} close={() => open(false)} /> : null}
+      {isOpen ? <Sharing task={task} close={() => open(false)} /> : null}
     </>
   );
 }

@@ -78,11 +78,11 @@ test('what waits is counted over all chats, in the title and beside the chats', 
 });
 
 test('tasks stand by their day, are found by a word, and are canceled together', async (t) => {
-  const { page, card, check } = await visit(t);
+  const { page, badge, check } = await visit(t);
   for (const topic of ['whales', 'foxes', 'owls']) {
     await page.goto(`${base}/`);
     await ask(page, `Write a report about ${topic}`);
-    await card.getByText('Working').waitFor();
+    await badge.getByText('Working').waitFor();
   }
   await page.getByRole('link', { name: 'Tasks', exact: true }).click();
   const today = page.getByRole('region', { name: 'Today' });

@@ -146,8 +146,8 @@ describe('a consent in a second window', { concurrency: 8 }, () => {
         await sleep(visit === 'first' ? 12_000 : 1000);
         await show(chat, 'visible');
       }
-      await at(chat).card.getByText('Connected. Horizon can continue.').waitFor({ timeout: 4000 });
-      await at(chat).badge.last().getByText('Completed').waitFor({ timeout: 4000 });
+      await at(chat).card.getByText('Connected. Horizon can continue.').waitFor({ timeout: 10_000 });
+      await at(chat).badge.last().getByText('Completed').waitFor({ timeout: 10_000 });
       check();
     });
   }

@@ -18,7 +18,7 @@ function Entries({ task }: { task: Task }) {
     <ol className="timeline">
       {all.map((entry, place) => (
         <li key={place} data-state={entry.state} data-lane={lanes.length > 1 ? (lanes.indexOf(entry.who) + 1) % 6 : 0}>
-          <time dateTime={entry.at} title={wholeTime(entry.at)}>{timeOfDay(entry.at)}{place > 0 ? <small>+{span(all[place - 1]?.at ?? entry.at, entry.at)}</small> : null}</time>
+          <time dateTime={entry.at} title={wholeTime(entry.at)}>{timeOfDay(entry.at)}{place > 0 && all[place - 1]?.at !== entry.at ? <small>+{span(all[place - 1]?.at ?? entry.at, entry.at)}</small> : null}</time>
           <div>
             <Badge state={entry.state} /> {entry.who ? <strong>{entry.who}</strong> : null}
             {entry.text ? <p>{entry.text}</p> : null}

@@ -28,6 +28,7 @@ const Agent = z.looseObject({
   isOwn: z.boolean(),
   isEnabled: z.boolean().nullish(),
   isWell: z.boolean().nullish(),
+  pending: z.looseObject({ pin: z.string(), changes: z.array(z.looseObject({ at: z.string(), before: text, after: text })) }).nullish(),
   checkedAt: text,
   registeredAt: text,
   reason: text,

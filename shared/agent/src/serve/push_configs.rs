@@ -197,3 +197,37 @@ fn shown(config: PushConfig) -> ShownPush {
         scheme: config.scheme,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_without_a_token_has_us_call_a_stranger() {
+        let target = |url: &str| PushTarget {
+            id: None,
+            url: url.parse().unwrap(),
+            token: None,
+            authentication: None,
+        };
+        for here in ["http://127.0.0.1:9/a", "http://[::1]:9/", "http://localhost:9/"] {
+            assert!(no_reflector(&target(here)).is_ok(), "{here}");
+        }
+        for elsewhere in [
+            "https://evil.example/",
+            "https://localhost.evil.example/",
+            "http://169.254.169.254/",
+            "http://10.0.0.1/",
+        ] {
+            assert!(no_reflector(&target(elsewhere)).is_err(), "{elsewhere}");
+        }
+        let theirs = PushTarget {
+            authentication: Some(a2a::PushAuth {
+                scheme: "Bearer".to_owned(),
+                credentials: None,
+            }),
+            ..target("http://127.0.0.1:9/a")
+        };
+        assert!(no_reflector(&theirs).is_err());
+    }
+}

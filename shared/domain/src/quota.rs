@@ -222,7 +222,7 @@ mod tests {
         let guest = starter.share_of(&Owner::guest("a").unwrap(), None);
         assert_eq!(
             (guest.tasks_per_day, guest.tasks_at_once, guest.streams),
-            (5, 1, 1)
+            (5, 1, 5)
         );
         assert_eq!(team.share(10).tasks_at_once, 10);
         let none = Quota {

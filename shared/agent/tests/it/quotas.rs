@@ -154,7 +154,7 @@ async fn who_is_asked_back_can_answer_and_ask_something_else() {
 #[tokio::test]
 async fn a_repeat_of_a_chosen_id_takes_no_place_of_its_own() {
     let mut bench = limited(&[("tasks_per_day", "1000")]).await;
-    Arc::get_mut(&mut bench.agent).unwrap().card.extensions = a2a::carrier_extensions();
+    Arc::get_mut(&mut bench.agent).unwrap().card.extensions = a2a::carrier_extensions().into();
     let body = |id: &str| {
         let mut message = message(id, "hi");
         message["taskId"] = json!("0f8fad5b-d9cb-469f-a165-70867728950e");

@@ -1,6 +1,6 @@
 //! Errors of the endpoints, with their HTTP status and body: `{"error": code, "message": text}`.
 
-use a2a::A2aError;
+use a2a::{A2aError, QuotaExceeded};
 use auth::KeyError;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -55,12 +55,8 @@ pub(crate) enum RouteError {
     )]
     AsksAgain { agents: Vec<Demanding> },
     /// The host's words for it are its user's too.
-    #[error("{message}")]
-    OverQuota {
-        message: String,
-        whose: String,
-        retry_after: u64,
-    },
+    #[error("{}", .0.message)]
+    OverQuota(Box<QuotaExceeded>),
     #[error("the host agent refused the message: {0}")]
     Refused(A2aError),
     #[error("the host agent cannot be asked")]
@@ -130,15 +126,7 @@ impl From<CallError> for RouteError {
             CallError::Refused(A2aError::TaskNotCancelable) => {
                 Self::conflict("not_cancelable", "the task is over and cannot be called off")
             }
-            CallError::Refused(A2aError::OverQuota {
-                message,
-                whose,
-                retry_after,
-            }) => Self::OverQuota {
-                message,
-                whose,
-                retry_after,
-            },
+            CallError::Refused(A2aError::OverQuota(exceeded)) => Self::OverQuota(exceeded),
             CallError::Refused(
                 error @ (A2aError::InvalidParams(_)
                 | A2aError::InvalidRequest(_)
@@ -174,13 +162,11 @@ impl IntoResponse for RouteError {
                 let body = json!({"error": "agents_ask_again", "message": message, "agents": agents});
                 (StatusCode::CONFLICT, Json(body)).into_response()
             }
-            Self::OverQuota {
-                whose, retry_after, ..
-            } => {
-                let body = json!({
-                    "error": "over_quota", "message": message, "whose": whose, "retryAfter": retry_after
-                });
-                let again = [(RETRY_AFTER, retry_after.to_string())];
+            Self::OverQuota(exceeded) => {
+                let (whose, after) = (exceeded.whose, exceeded.retry_after);
+                let body =
+                    json!({"error": "over_quota", "message": message, "whose": whose, "retryAfter": after});
+                let again = [(RETRY_AFTER, after.to_string())];
                 (StatusCode::TOO_MANY_REQUESTS, again, Json(body)).into_response()
             }
             Self::Refused(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "refused", &message),

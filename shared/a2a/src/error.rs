@@ -55,15 +55,8 @@ pub enum A2aError {
         request_id: Option<String>,
     },
     /// The caller, or their tenant, has used up what they may. A2A defines no such error.
-    #[error("{message}")]
-    OverQuota {
-        /// What is used up, until when, and who can raise it.
-        message: String,
-        /// Whose limit it is: `owner` or `tenant`; empty where an agent does not say so.
-        whose: String,
-        /// After how many seconds asking again makes sense; 0 where an agent does not say so.
-        retry_after: u64,
-    },
+    #[error("{}", .0.message)]
+    OverQuota(Box<QuotaExceeded>),
     /// An error that A2A does not define (what a foreign agent answered).
     #[error("{message}")]
     Other {
@@ -72,6 +65,17 @@ pub enum A2aError {
         /// Its message, capped.
         message: String,
     },
+}
+
+/// What a caller, or their tenant, has used up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuotaExceeded {
+    /// What it is, until when, and who can raise it.
+    pub message: String,
+    /// Whose limit it is, where an agent says so.
+    pub whose: Option<Whose>,
+    /// After how many seconds asking again makes sense; 0 where an agent does not say so.
+    pub retry_after: u64,
 }
 
 impl A2aError {
@@ -93,7 +97,7 @@ impl A2aError {
             Self::MethodNotFound(_) => -32601,
             Self::InvalidParams(_) => -32602,
             Self::Internal { .. } => -32603,
-            Self::OverQuota { .. } => -32029,
+            Self::OverQuota(_) => -32029,
             Self::Other { code, .. } => *code,
         }
     }
@@ -113,15 +117,11 @@ impl A2aError {
     /// The refusal of whoever has reached a limit.
     #[must_use]
     pub fn over_quota(over: &OverQuota, now: Timestamp) -> Self {
-        let whose = match over.whose {
-            Whose::Owner => "owner",
-            Whose::Tenant => "tenant",
-        };
-        Self::OverQuota {
+        Self::OverQuota(Box::new(QuotaExceeded {
             message: over.to_string(),
-            whose: whose.to_owned(),
+            whose: Some(over.whose),
             retry_after: over.until.since(now).as_secs().max(1),
-        }
+        }))
     }
 
     /// The `reason` of its `ErrorInfo`.
@@ -177,36 +177,35 @@ impl A2aError {
     /// What explains it: its `google.rpc.ErrorInfo`, and what is used up until when.
     pub(crate) fn details(&self) -> Value {
         match self {
-            Self::OverQuota {
-                message,
-                whose,
-                retry_after,
-            } => json!([
-                self.info(),
-                { "@type": QUOTA_FAILURE, "violations": [{ "subject": whose, "description": message }] },
-                { "@type": RETRY_INFO, "retryDelay": format!("{retry_after}s") },
-            ]),
+            Self::OverQuota(exceeded) => {
+                let QuotaExceeded {
+                    message,
+                    whose,
+                    retry_after,
+                } = exceeded.as_ref();
+                json!([
+                    self.info(),
+                    { "@type": QUOTA_FAILURE, "violations": [{ "subject": whose, "description": message }] },
+                    { "@type": RETRY_INFO, "retryDelay": format!("{retry_after}s") },
+                ])
+            }
             _ => json!([self.info()]),
         }
     }
 
     /// It, with what the details that came with it say beside its code.
     pub(crate) fn detailed(mut self, details: Option<&Value>) -> Self {
-        let Self::OverQuota {
-            whose, retry_after, ..
-        } = &mut self
-        else {
+        let Self::OverQuota(exceeded) = &mut self else {
             return self;
         };
         let told = |path: &str| {
             let mut details = details.and_then(Value::as_array).into_iter().flatten();
             details.find_map(|detail| detail.pointer(path)?.as_str())
         };
-        if let Some(subject) = told("/violations/0/subject") {
-            *whose = capped(subject, 20);
-        }
+        exceeded.whose =
+            told("/violations/0/subject").and_then(|subject| serde_json::from_value(subject.into()).ok());
         let delay = told("/retryDelay").and_then(|delay| delay.strip_suffix('s')?.parse().ok());
-        *retry_after = delay.unwrap_or_default();
+        exceeded.retry_after = delay.unwrap_or_default();
         self
     }
 
@@ -231,11 +230,11 @@ impl A2aError {
                 Self::MethodNotFound(named.trim_start_matches([':', '.', ' ']).to_owned())
             }
             -32602 => Self::InvalidParams(message),
-            -32029 => Self::OverQuota {
+            -32029 => Self::OverQuota(Box::new(QuotaExceeded {
                 message,
-                whose: String::new(),
+                whose: None,
                 retry_after: 0,
-            },
+            })),
             code => Self::Other { code, message },
         }
     }

@@ -74,6 +74,16 @@ fn essence(told: &str) -> String {
     essence.trim().to_ascii_lowercase()
 }
 
+/// The refusal, with when asking again makes sense, where it is known.
+pub(crate) fn retry_after(mut refused: Response, error: &A2aError) -> Response {
+    if let A2aError::OverQuota(exceeded) = error {
+        refused
+            .headers_mut()
+            .insert(header::RETRY_AFTER, exceeded.retry_after.into());
+    }
+    refused
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,14 +133,4 @@ mod tests {
             assert!(read(bad).is_err(), "{bad}");
         }
     }
-}
-
-/// The refusal, with when asking again makes sense, where it is known.
-pub(crate) fn retry_after(mut refused: Response, error: &A2aError) -> Response {
-    if let A2aError::OverQuota { retry_after, .. } = error {
-        refused
-            .headers_mut()
-            .insert(header::RETRY_AFTER, (*retry_after).into());
-    }
-    refused
 }

@@ -36,6 +36,7 @@ mod onboarding;
 mod openapi;
 mod operator;
 mod purged;
+mod quotas;
 mod readme;
 mod reads;
 mod rfc9700;

@@ -1,9 +1,10 @@
 //! Errors of the endpoints, with their HTTP status and body: `{"error": code, "message": text}`.
 
-use a2a::A2aError;
+use a2a::{A2aError, QuotaExceeded};
 use auth::KeyError;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
+use domain::{OverQuota, Timestamp};
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use outbound::CallError;
@@ -53,6 +54,9 @@ pub(crate) enum RouteError {
          to share it all the same"
     )]
     AsksAgain { agents: Vec<Demanding> },
+    /// The host's words for it are its user's too.
+    #[error("{}", .0.message)]
+    OverQuota(Box<QuotaExceeded>),
     #[error("the host agent refused the message: {0}")]
     Refused(A2aError),
     #[error("the host agent cannot be asked")]
@@ -86,6 +90,11 @@ impl RouteError {
         }
     }
 
+    /// A limit that is reached.
+    pub(crate) fn over_quota(over: &OverQuota, now: Timestamp) -> Self {
+        Self::from(CallError::Refused(A2aError::over_quota(over, now)))
+    }
+
     /// A message under an id that another one has.
     pub(crate) fn message_changed() -> Self {
         Self::conflict("message_changed", "the chat has another message under that id")
@@ -117,6 +126,7 @@ impl From<CallError> for RouteError {
             CallError::Refused(A2aError::TaskNotCancelable) => {
                 Self::conflict("not_cancelable", "the task is over and cannot be called off")
             }
+            CallError::Refused(A2aError::OverQuota(exceeded)) => Self::OverQuota(exceeded),
             CallError::Refused(
                 error @ (A2aError::InvalidParams(_)
                 | A2aError::InvalidRequest(_)
@@ -151,6 +161,13 @@ impl IntoResponse for RouteError {
             Self::AsksAgain { agents } => {
                 let body = json!({"error": "agents_ask_again", "message": message, "agents": agents});
                 (StatusCode::CONFLICT, Json(body)).into_response()
+            }
+            Self::OverQuota(exceeded) => {
+                let (whose, after) = (exceeded.whose, exceeded.retry_after);
+                let body =
+                    json!({"error": "over_quota", "message": message, "whose": whose, "retryAfter": after});
+                let again = [(RETRY_AFTER, after.to_string())];
+                (StatusCode::TOO_MANY_REQUESTS, again, Json(body)).into_response()
             }
             Self::Refused(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "refused", &message),
             Self::Host(fault) if fault.is_retryable() => {

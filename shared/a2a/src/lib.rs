@@ -51,7 +51,7 @@ pub use connections::{
 pub use consent::{CONSENT, PROOF_FIELD, consent_extension, name_consent, named_consent, proof_scope};
 pub use domain::{Endpoint, Generation, Transport};
 pub use drafts::{DRAFTS, wants_drafts};
-pub use error::{A2aError, ERROR_DOMAIN};
+pub use error::{A2aError, ERROR_DOMAIN, QuotaExceeded};
 pub use extensions::{
     CLIENT_TASK_ID, EVERY_EVENT, carrier_extensions, ends_task, event_number, numbered_push,
     wants_every_event,

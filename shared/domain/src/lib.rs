@@ -42,6 +42,7 @@ mod job_log;
 pub mod links;
 mod message;
 mod plan;
+mod quota;
 mod rest;
 mod setting;
 mod shared;
@@ -82,9 +83,11 @@ pub use plan::{
     Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,
     UserWord,
 };
+pub use quota::{Limit, OverQuota, Quota, SHARES, STREAMS_OF_OWNER, ServicePlan, Whose};
 pub use rest::RECORDS;
 pub use setting::{
-    InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens, tokens_per_day,
+    InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens, quota_of,
+    tokens_per_day,
 };
 pub use sign_in::{Demands, IssuerIds, OWN_ISSUER, SignInProof, SignInRule};
 pub use state::{InvalidTransition, TaskState};

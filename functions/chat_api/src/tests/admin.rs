@@ -276,6 +276,9 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         json!({"locale": "english language", "brand": "Other"}),
         json!({"share": "yes"}),
         json!({"share": true}),
+        json!({"shares": "user-1=101"}),
+        json!({"plan": "business"}),
+        json!({"tasks_per_day": "1000"}),
     ] {
         let refused = change(rubbish.clone()).await;
         assert_eq!(
@@ -294,6 +297,16 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         "nothing of them came of it"
     );
     assert_eq!(change(json!({"brand": null})).await.json()["brand"], Value::Null);
+    let raised = change(json!({"shares": "user-1=50"})).await;
+    assert_eq!(raised.status, StatusCode::OK, "{}", raised.text);
+    let settings = world
+        .store
+        .tenants()
+        .settings(&world.tenant)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(settings["shares"], "user-1=50");
 }
 
 #[tokio::test]

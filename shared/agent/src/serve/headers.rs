@@ -2,6 +2,7 @@
 
 use a2a::{A2aError, MEDIA_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::Response;
 use domain::Generation;
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -71,6 +72,16 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 fn essence(told: &str) -> String {
     let essence = told.split(';').next().unwrap_or_default();
     essence.trim().to_ascii_lowercase()
+}
+
+/// The refusal, with when asking again makes sense, where it is known.
+pub(crate) fn retry_after(mut refused: Response, error: &A2aError) -> Response {
+    if let A2aError::OverQuota(exceeded) = error {
+        refused
+            .headers_mut()
+            .insert(header::RETRY_AFTER, exceeded.retry_after.into());
+    }
+    refused
 }
 
 #[cfg(test)]

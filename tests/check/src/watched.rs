@@ -93,6 +93,22 @@ fn of_aws(stack: &Stack) -> BTreeSet<Metric> {
     all
 }
 
+/// What a query of Metrics Insights looks through. Its answer is short, however many there are: one line, or the first few.
+fn query(expression: &str, metrics: &BTreeSet<Metric>) -> Option<BTreeSet<Metric>> {
+    let pattern = r#"^SELECT [A-Z]+\((\w+)\) FROM SCHEMA\("([^"]+)", ([\w, ]+)\)(?: GROUP BY (\w+) ORDER BY [A-Z]+\(\) DESC LIMIT ([0-9]+))?$"#;
+    let told = regex_lite::Regex::new(pattern).unwrap().captures(expression)?;
+    let dimensions: BTreeSet<&str> = told[3].split(", ").collect();
+    if let (Some(by), Some(limit)) = (told.get(4), told.get(5)) {
+        assert!(dimensions.contains(by.as_str()), "{expression}");
+        assert!(limit.as_str().parse::<u32>().unwrap() <= 100, "{expression}");
+    }
+    let fits = |metric: &&Metric| {
+        let own: BTreeSet<&str> = metric.dimensions.keys().map(String::as_str).collect();
+        metric.namespace == told[2] && metric.name == told[1] && own == dimensions
+    };
+    Some(metrics.iter().filter(fits).cloned().collect())
+}
+
 /// What a search expression finds: `{namespace,dimensions}` to the letter, `Name="exact"`, `Name=part` and bare parts.
 fn search(expression: &str, metrics: &BTreeSet<Metric>) -> BTreeSet<Metric> {
     let inside = expression.strip_prefix("SEARCH('").and_then(|rest| {
@@ -231,11 +247,42 @@ pub(crate) fn every_graph_of_the_dashboard_shows_what_it_is_called() {
         .unwrap();
     let body: Value = serde_json::from_str(&body).unwrap();
     let mut shown = BTreeMap::new();
+    let of_platform = of_aws(&platform);
     for widget in body["widgets"].as_array().unwrap() {
         let title = widget["properties"]["title"].as_str().unwrap();
+        if widget["type"] == "log" {
+            // By a field of the span that each line has, in groups that there are.
+            let query = widget["properties"]["query"].as_str().unwrap();
+            let groups = platform.template.of_type("AWS::Logs::LogGroup");
+            let groups: Vec<String> = groups
+                .values()
+                .map(|group| format!("SOURCE '{}'", platform.text(&group["LogGroupName"])))
+                .collect();
+            let (from, rest) = query.split_once(" | filter ").unwrap();
+            assert!(
+                from.split(" | ")
+                    .all(|one| groups.iter().any(|group| group == one)),
+                "{query}"
+            );
+            let mut fields = rest.split('`').skip(1).step_by(2);
+            let known = |field: &str| {
+                let field = field.strip_prefix("span.");
+                field.is_some_and(|field| sources.contains(&format!("{field} = tracing::field::Empty")))
+            };
+            assert!(fields.all(known) && query.ends_with("| limit 20"), "{query}");
+            continue;
+        }
         for row in widget["properties"]["metrics"].as_array().unwrap() {
             let found = match row[0]["expression"].as_str() {
-                Some(expression) => search(expression, &metrics),
+                Some(expression) => query(expression, &metrics).unwrap_or_else(|| {
+                    // CloudWatch shows 500 series of a search at most: none that grows with tenants.
+                    let found = search(expression, &metrics);
+                    assert!(
+                        found.is_subset(&of_platform),
+                        "{title} ends at some number of tenants: {row}"
+                    );
+                    found
+                }),
                 None => {
                     let one = Metric {
                         namespace: row[0].as_str().unwrap().to_owned(),
@@ -258,12 +305,12 @@ pub(crate) fn every_graph_of_the_dashboard_shows_what_it_is_called() {
     }
     let count = |title: &str| shown[title].len();
     assert_eq!(
-        count("Failed invocations"),
+        count("Failed invocations, the twenty functions with most"),
         platform.template.functions().len() + tenant.template.functions().len()
     );
     let queues = |stack: &Stack| stack.template.of_type("AWS::SQS::Queue").len();
     assert_eq!(
-        count("Wakes waiting, of every agent"),
+        count("Wakes waiting, the twenty longest queues"),
         queues(&platform) + queues(&tenant)
     );
     let tables = platform.template.of_type("AWS::DynamoDB::Table").len();

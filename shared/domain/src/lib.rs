@@ -41,6 +41,7 @@ mod job;
 mod job_log;
 mod message;
 mod plan;
+pub mod price;
 mod rest;
 mod setting;
 mod shared;

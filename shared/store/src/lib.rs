@@ -64,6 +64,7 @@ pub use identity::{
 };
 pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};
+pub use packed::kept_bytes;
 pub use page::{Page, PageRequest};
 pub use private_types::PrivateTypes;
 pub use purge::{Purge, PurgeError, Purged};

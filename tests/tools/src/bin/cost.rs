@@ -9,31 +9,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::Entropy as _;
+use domain::price::{self, Units};
+use domain::{Entropy as _, TaskId};
 use reqwest::Method;
 use serde_json::{Value, json};
 use system_testing::User;
 use system_testing::cloud::{Cloud, Write};
 use system_testing::dynamodb;
 use system_testing::template::Template;
-
-/// List prices in dollars, us-east-1, without free tiers and volume discounts. Looked up in November 2026 in what others
-/// wrote of AWS's price lists since November 2024, when DynamoDB's on-demand prices were halved; not on AWS's own pages.
-mod price {
-    pub(super) const DAY: &str = "as of November 2026";
-    pub(super) const LAMBDA_REQUESTS: f64 = 0.20e-6;
-    pub(super) const LAMBDA_GB_SECOND: f64 = 16.6667e-6;
-    pub(super) const REST_REQUEST: f64 = 3.50e-6;
-    pub(super) const READ_UNIT: f64 = 0.125e-6;
-    pub(super) const WRITE_UNIT: f64 = 0.625e-6;
-    pub(super) const STORED_GB_MONTH: f64 = 0.25 + 0.20;
-    pub(super) const SQS_REQUEST: f64 = 0.40e-6;
-    pub(super) const LOG_GB: f64 = 0.50;
-    pub(super) const SECRET_MONTH: f64 = 0.40;
-    pub(super) const ALARM_METRIC_MONTH: f64 = 0.10;
-    pub(super) const DASHBOARD_MONTH: f64 = 3.00;
-    pub(super) const CUSTOM_METRIC_MONTH: f64 = 0.30;
-}
 
 /// Files beside a message: how many, and the bytes of each. The last is the most that a message takes.
 const ATTACHED: [(usize, usize); 2] = [(1, 99_999), (5, 139_998)];
@@ -332,7 +315,7 @@ fn print(
     );
     println!(
         "deployed functions run against the embedded DynamoDB; do not edit. List prices of us-east-1, {}, in",
-        price::DAY
+        price::PRICED
     );
     println!(
         "dollars, x86_64, without free tiers. Nothing here was measured on AWS: its milliseconds will differ, its requests will not.\n"
@@ -366,30 +349,23 @@ fn print(
     print_writes(writes);
 
     let million = 1e6;
-    // Each wake is sent, received and deleted; what is no wake came through an API.
-    let rest = all.invocations - all.sqs;
-    let parts = [
-        ("API Gateway requests", rest * price::REST_REQUEST),
-        ("Lambda requests", all.invocations * price::LAMBDA_REQUESTS),
-        ("Lambda time", all.gb_seconds * price::LAMBDA_GB_SECOND),
-        ("DynamoDB writes", all.write_units * price::WRITE_UNIT),
-        ("DynamoDB reads", all.read_units * price::READ_UNIT),
-        (
-            "DynamoDB storage and backup, a month",
-            kept / 1e9 * price::STORED_GB_MONTH,
-        ),
-        ("SQS", all.sqs * 3.0 * price::SQS_REQUEST),
-        (
-            "logs",
-            (written + all.invocations * LAMBDAS_LOG_BYTES) / 1e9 * price::LOG_GB,
-        ),
-    ];
+    // What is no wake came through an API.
+    let used = Units {
+        requests: all.invocations - all.sqs,
+        invocations: all.invocations,
+        gb_seconds: all.gb_seconds,
+        reads: all.read_units,
+        writes: all.write_units,
+        stored: kept,
+        sends: all.sqs,
+        logged: written + all.invocations * LAMBDAS_LOG_BYTES,
+    };
+    let parts = used.parts();
     println!("\n## A million orchestrations\n\n| | dollars |\n|---|---|");
     for (name, dollars) in parts {
         println!("| {name} | {:.2} |", dollars * million);
     }
-    let total: f64 = parts.iter().map(|(_, dollars)| dollars).sum();
-    println!("| **together** | **{:.2}** |", total * million);
+    println!("| **together** | **{:.2}** |", used.dollars() * million);
 
     let plain = Taken {
         read_units: all.read_units,
@@ -439,7 +415,7 @@ fn pages() {
         .as_f64()
         .expect("a size")
         / 1024.0;
-    let request = price::REST_REQUEST + price::LAMBDA_REQUESTS;
+    let request = price::REST_REQUEST + price::LAMBDA_REQUEST;
     // Document, files, what the views ask of the API (twelve at most: `tests/js/browser/perf.test.mjs`), and the service worker, for
     // which a browser asks whenever it opens the page anew. Each reads a unit, in twenty milliseconds.
     let opened = 13.0 * (request + 0.02 * memory * price::LAMBDA_GB_SECOND + price::READ_UNIT);
@@ -479,7 +455,7 @@ fn idle(metrics: usize) {
     let polls = |template: &Template| count(template, "AWS::SQS::Queue") / 2.0 * POLLS * price::SQS_REQUEST;
     // Ten looks in about fifty seconds: eight shards, half a unit each, as an index is read eventually consistently.
     let sweeps = MINUTES
-        * (80.0 * 0.5 * price::READ_UNIT + price::LAMBDA_REQUESTS + 46.0 * 0.25 * price::LAMBDA_GB_SECOND);
+        * (80.0 * 0.5 * price::READ_UNIT + price::LAMBDA_REQUEST + 46.0 * 0.25 * price::LAMBDA_GB_SECOND);
     let rows = [
         ("secrets", secrets(&tenant), secrets(&platform)),
         ("alarms", alarms(&tenant), alarms(&platform)),
@@ -544,7 +520,7 @@ fn open_streams() {
     let looks = 3_600.0 / 0.7 * 0.5 * price::READ_UNIT;
     // Each five seconds, of somebody who is signed in: the session and the person, a unit each.
     let seat = 3_600.0 / 5.0 * 2.0 * price::READ_UNIT;
-    let requests = 60.0 * (price::REST_REQUEST + price::LAMBDA_REQUESTS);
+    let requests = 60.0 * (price::REST_REQUEST + price::LAMBDA_REQUEST);
     println!("\n## A stream of news, an hour\n");
     println!(
         "A browser holds one while a visible tab shows work under way, and none while tasks wait for somebody; an A2A client that"

@@ -299,6 +299,12 @@ impl MessageId {
 }
 
 impl TaskId {
+    /// The id's bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
     /// True for a UUID of version 4 or 7: nobody else comes upon it.
     #[must_use]
     pub fn is_unguessable(&self) -> bool {

@@ -42,6 +42,7 @@ mod job_log;
 mod message;
 mod plan;
 pub mod price;
+mod quota;
 mod rest;
 mod setting;
 mod shared;
@@ -81,9 +82,11 @@ pub use plan::{
     Approval, InvalidPlan, PLAN_HASH, PLAN_STEPS_MAX, PlanMoves, PlanStep, StepGuard, StepState, TaskPlan,
     UserWord,
 };
+pub use quota::{Limit, OverQuota, Quota, SHARES, STREAMS_OF_OWNER, ServicePlan, Whose};
 pub use rest::RECORDS;
 pub use setting::{
-    InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens, tokens_per_day,
+    InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens, quota_of,
+    tokens_per_day,
 };
 pub use state::{InvalidTransition, TaskState};
 pub use tag::{InvalidTag, Tag, TypeScope};

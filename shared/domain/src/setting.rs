@@ -2,7 +2,8 @@
 //! work.
 
 use crate::brand::{ACCENT, ACCENT_DARK, BRAND, Scheme, parse_accent, parse_name};
-use crate::{InvalidContext, UserContext};
+use crate::quota::{SHARES, parse_shares};
+use crate::{InvalidContext, Quota, ServicePlan, UserContext};
 
 /// A change of one of a tenant's settings, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,16 +29,34 @@ const LOCALE: &str = "locale";
 pub const TIME_ZONE: &str = "timeZone";
 /// Whether who has signed in may share a finished task by a link: `on`, or `off` as where it is not set.
 pub const SHARE: &str = "share";
+/// The name of the tenant's plan.
+const PLAN: &str = "plan";
 /// How many tokens of language models the tenant may use in a day (UTC).
 const TOKENS_PER_DAY: &str = "tokens_per_day";
-/// The most that it can be: far more than anybody pays for, and far from where counts end.
+/// The rest of what is set otherwise than the plan says.
+const TASKS_PER_DAY: &str = "tasks_per_day";
+const TASKS_AT_ONCE: &str = "tasks_at_once";
+const STREAMS: &str = "streams";
+const DELIVERIES_PER_MINUTE: &str = "deliveries_per_minute";
+const STORAGE_BYTES: &str = "storage_bytes";
+const DOLLARS_PER_MONTH: &str = "dollars_per_month";
+/// The most that each can be: far more than anybody pays for, and far from where counts end.
+const LIMIT_MAX: u64 = 1_000_000_000_000_000;
 const TOKENS_MAX: u64 = 1_000_000_000_000;
 
 impl SettingChange {
     /// Every setting there is.
-    pub const KEYS: [&'static str; 7] = [
+    pub const KEYS: [&'static str; 15] = [
         LOCALE,
         TIME_ZONE,
+        PLAN,
+        TASKS_PER_DAY,
+        TASKS_AT_ONCE,
+        STREAMS,
+        DELIVERIES_PER_MINUTE,
+        STORAGE_BYTES,
+        DOLLARS_PER_MONTH,
+        SHARES,
         TOKENS_PER_DAY,
         BRAND,
         ACCENT,
@@ -62,7 +81,10 @@ impl SettingChange {
             ACCENT => value.map_or(Ok(()), |value| parse_accent(key, value, Scheme::Light).map(drop)),
             ACCENT_DARK => value.map_or(Ok(()), |value| parse_accent(key, value, Scheme::Dark).map(drop)),
             SHARE => value.map_or(Ok(()), |value| parse_share(value).map(drop)),
-            _ => value.map_or(Ok(()), |value| parse_tokens(value).map(drop)),
+            PLAN => value.map_or(Ok(()), |value| parse_plan(value).map(drop)),
+            SHARES => value.map_or(Ok(()), parse_shares),
+            TOKENS_PER_DAY => value.map_or(Ok(()), |value| parse_tokens(value).map(drop)),
+            _ => value.map_or(Ok(()), |value| parse_limit(key, value, LIMIT_MAX).map(drop)),
         };
         read.map_err(InvalidSetting::Value)?;
         Ok(Self {
@@ -89,8 +111,17 @@ impl SettingChange {
 /// # Errors
 /// A sentence for whoever wrote it.
 pub fn parse_tokens(text: &str) -> Result<u64, String> {
-    let tokens = text.parse().ok().filter(|tokens| *tokens <= TOKENS_MAX);
-    tokens.ok_or_else(|| format!("{TOKENS_PER_DAY} is a whole number, 0 to {TOKENS_MAX}"))
+    parse_limit(TOKENS_PER_DAY, text, TOKENS_MAX)
+}
+
+fn parse_limit(key: &str, text: &str, most: u64) -> Result<u64, String> {
+    let limit = text.parse().ok().filter(|limit| *limit <= most);
+    limit.ok_or_else(|| format!("{key} is a whole number, 0 to {most}"))
+}
+
+fn parse_plan(text: &str) -> Result<ServicePlan, String> {
+    let names = ServicePlan::ALL.map(|plan| plan.name).join(", ");
+    ServicePlan::parse(text).ok_or_else(|| format!("{PLAN} is one of {names}"))
 }
 
 fn parse_share(text: &str) -> Result<bool, String> {
@@ -107,10 +138,32 @@ pub fn may_share<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> bool {
     setting(SHARE).is_some_and(|value| parse_share(value) == Ok(true))
 }
 
-/// How many tokens a day the settings allow, where they say. A value that is none counts as absent.
+/// How many tokens a day the settings allow, by themselves or by the plan, where they say. A value that is none counts as absent.
 #[must_use]
 pub fn tokens_per_day<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> Option<u64> {
-    parse_tokens(setting(TOKENS_PER_DAY)?).ok()
+    let own = setting(TOKENS_PER_DAY).and_then(|own| parse_tokens(own).ok());
+    own.or_else(|| Some(ServicePlan::parse(setting(PLAN)?)?.quota.tokens_per_day))
+}
+
+/// What the settings allow: the plan, and what is set otherwise. A value that is none counts as absent.
+#[must_use]
+pub fn quota_of<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> Quota {
+    let plan = setting(PLAN).and_then(ServicePlan::parse);
+    let plan = plan.map_or(ServicePlan::NONE, |plan| plan.quota);
+    let or = |key, plan| {
+        setting(key)
+            .and_then(|own| parse_limit(key, own, LIMIT_MAX).ok())
+            .unwrap_or(plan)
+    };
+    Quota {
+        tasks_per_day: or(TASKS_PER_DAY, plan.tasks_per_day),
+        tasks_at_once: or(TASKS_AT_ONCE, plan.tasks_at_once),
+        streams: or(STREAMS, plan.streams),
+        deliveries_per_minute: or(DELIVERIES_PER_MINUTE, plan.deliveries_per_minute),
+        storage_bytes: or(STORAGE_BYTES, plan.storage_bytes),
+        tokens_per_day: or(TOKENS_PER_DAY, plan.tokens_per_day),
+        dollars_per_month: or(DOLLARS_PER_MONTH, plan.dollars_per_month),
+    }
 }
 
 /// What the settings say of users who do not say it themselves. A value that is none counts as absent.
@@ -139,6 +192,9 @@ mod tests {
             ("accent", "#7a1f5c"),
             ("accentDark", "#f0a5d4"),
             ("share", "on"),
+            ("plan", "team"),
+            ("tasks_at_once", "7"),
+            ("shares", "user-1=50"),
         ] {
             let change = SettingChange::parse(key, Some(value)).unwrap();
             assert_eq!((change.key(), change.value()), (key, Some(value)));
@@ -147,7 +203,8 @@ mod tests {
         let unknown = SettingChange::parse("timezone", Some("Europe/Oslo")).unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "there is no setting \"timezone\"; there are locale, timeZone, tokens_per_day, brand, accent, accentDark, share"
+            "there is no setting \"timezone\"; there are locale, timeZone, plan, tasks_per_day, tasks_at_once, \
+             streams, deliveries_per_minute, storage_bytes, dollars_per_month, shares, tokens_per_day, brand, accent, accentDark, share"
         );
         for (key, value) in [
             ("locale", "en_GB"),
@@ -160,6 +217,9 @@ mod tests {
             ("accent", "#ffcc00"),
             ("accentDark", "#7a1f5c"),
             ("share", "yes"),
+            ("plan", "Team"),
+            ("streams", "-1"),
+            ("shares", "user-1"),
         ] {
             let wrong = SettingChange::parse(key, Some(value)).unwrap_err();
             assert!(
@@ -167,6 +227,39 @@ mod tests {
                 "{wrong}"
             );
         }
+    }
+
+    #[test]
+    fn a_plan_says_what_may_be_used_and_single_settings_say_otherwise() {
+        let quota = |settings: &[(&'static str, &'static str)]| {
+            let settings = settings.to_vec();
+            let setting = move |key: &str| {
+                settings
+                    .iter()
+                    .find(|(known, _)| *known == key)
+                    .map(|(_, value)| *value)
+            };
+            (quota_of(&setting), tokens_per_day(&setting))
+        };
+        assert_eq!(quota(&[]), (ServicePlan::NONE, None));
+        let [_, team, _] = ServicePlan::ALL.map(|plan| plan.quota);
+        assert_eq!(quota(&[("plan", "team")]), (team, Some(team.tokens_per_day)));
+        let (own, tokens) = quota(&[("plan", "team"), ("tasks_per_day", "0"), ("tokens_per_day", "7")]);
+        assert_eq!(
+            (own, tokens),
+            (
+                Quota {
+                    tasks_per_day: 0,
+                    tokens_per_day: 7,
+                    ..team
+                },
+                Some(7)
+            )
+        );
+        assert_eq!(
+            quota(&[("plan", "gold"), ("streams", "many")]),
+            (ServicePlan::NONE, None)
+        );
     }
 
     #[test]

@@ -127,6 +127,8 @@ pub struct Task {
 pub struct Kept {
     /// How it is kept.
     pub keeping: Option<Keeping>,
+    /// Whether it was admitted by the ledger, which hears of its end then. A delegation is not: what it is done for was.
+    pub admitted: bool,
     /// What a newer release said of it.
     pub(crate) rest: Option<Arc<Rest>>,
 }

@@ -48,11 +48,17 @@ macro_rules! conditioned {
 }
 pub(crate) use conditioned;
 
+/// The clauses of an update.
+const SET: &str = "SET";
+const REMOVE: &str = "REMOVE";
+const ADD: &str = "ADD";
+const DELETE: &str = "DELETE";
+
 /// A conditional change of one item.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Change {
-    sets: Vec<String>,
-    removes: Vec<String>,
+    /// Each with the word of the clause that it stands in.
+    parts: Vec<(&'static str, String)>,
     conditions: Vec<String>,
     pub(crate) values: HashMap<String, AttributeValue>,
     /// Names that cannot be their own aliases.
@@ -67,20 +73,33 @@ impl Change {
 
     /// Gives the attribute a value.
     pub(crate) fn set(mut self, name: &str, value: AttributeValue) -> Self {
-        self.sets.push(format!("#{name} = :{name}"));
+        self.parts.push((SET, format!("#{name} = :{name}")));
         self.values.insert(format!(":{name}"), value);
         self
     }
 
     /// Gives the attribute the value of an expression over `#names` and `:values`.
     pub(crate) fn set_to(mut self, name: &str, expression: &str) -> Self {
-        self.sets.push(format!("#{name} = {expression}"));
+        self.parts.push((SET, format!("#{name} = {expression}")));
         self
     }
 
     /// Removes attributes.
     pub(crate) fn remove(mut self, names: &[&str]) -> Self {
-        self.removes.extend(names.iter().map(|name| format!("#{name}")));
+        let parts = names.iter().map(|name| (REMOVE, format!("#{name}")));
+        self.parts.extend(parts);
+        self
+    }
+
+    /// Adds the members of the set `value` to a set that may not be there yet.
+    pub(crate) fn join(mut self, name: &str, value: &str) -> Self {
+        self.parts.push((ADD, format!("#{name} :{value}")));
+        self
+    }
+
+    /// Takes the members of the set `value` out of a set.
+    pub(crate) fn leave(mut self, name: &str, value: &str) -> Self {
+        self.parts.push((DELETE, format!("#{name} :{value}")));
         self
     }
 
@@ -99,8 +118,8 @@ impl Change {
     /// Adds to a number that may not be there yet. `alias` stands for the attribute in the expression, where the
     /// attribute's own name is of other characters than an alias may have.
     pub(crate) fn add(mut self, alias: &str, attribute: String, by: impl Into<i128>) -> Self {
-        self.sets
-            .push(format!("#{alias} = if_not_exists(#{alias}, :zero) + :{alias}"));
+        let sum = format!("#{alias} = if_not_exists(#{alias}, :zero) + :{alias}");
+        self.parts.push((SET, sum));
         self.values.insert(":zero".to_owned(), number(0));
         self.values.insert(format!(":{alias}"), number(by));
         self.aliases.insert(format!("#{alias}"), attribute);
@@ -109,11 +128,15 @@ impl Change {
 
     /// The update expression.
     pub(crate) fn update(&self) -> String {
-        let clause = |word: &str, parts: &[String]| match parts {
-            [] => String::new(),
-            parts => format!("{word} {} ", parts.join(", ")),
+        let clause = |word: &'static str| {
+            let parts = self.parts.iter().filter(|(of, _)| *of == word);
+            let parts: Vec<&str> = parts.map(|(_, part)| part.as_str()).collect();
+            match parts.as_slice() {
+                [] => String::new(),
+                parts => format!("{word} {} ", parts.join(", ")),
+            }
         };
-        clause("SET", &self.sets) + &clause("REMOVE", &self.removes)
+        [SET, REMOVE, ADD, DELETE].map(clause).concat()
     }
 
     /// The condition expression.

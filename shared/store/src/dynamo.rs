@@ -2,19 +2,23 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
+use std::pin::Pin;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
+use aws_sdk_dynamodb::config::Builder;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata as _, SdkError};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
 use aws_sdk_dynamodb::types::{
     AttributeValue, KeysAndAttributes, ReturnValue, ReturnValuesOnConditionCheckFailure as OnRefusal, Select,
 };
 
 use crate::change::{Change, conditioned, names, some};
 use crate::codec::{Item, Key, key_of, keyed};
-use crate::error::{CONFLICT, failed, unavailable};
+use crate::error::{BUSY, CONFLICT, failed, unavailable};
 use crate::{Store, StoreError, count};
 
 /// How often a write that ran into somebody else's transaction is tried.
@@ -167,7 +171,33 @@ impl Store {
     }
 
     /// Changes an item where the change's condition holds.
-    pub(crate) async fn update(&self, table: &str, key: &Key, change: Change) -> Result<Written, StoreError> {
+    pub(crate) fn update(
+        &self,
+        table: &str,
+        key: &Key,
+        change: Change,
+    ) -> impl Future<Output = Result<Written, StoreError>> {
+        self.updated(table, key, change, false)
+    }
+
+    /// The same, for a change that must not be made twice and cannot tell: it is sent again only where it surely was not made.
+    pub(crate) fn update_once(
+        &self,
+        table: &str,
+        key: &Key,
+        change: Change,
+    ) -> impl Future<Output = Result<Written, StoreError>> {
+        self.updated(table, key, change, true)
+    }
+
+    async fn updated(
+        &self,
+        table: &str,
+        key: &Key,
+        change: Change,
+        once: bool,
+    ) -> Result<Written, StoreError> {
+        let again: &[&str] = if once { &BUSY } else { &[CONFLICT] };
         let request = conditioned!(
             self.client()
                 .update_item()
@@ -182,7 +212,7 @@ impl Store {
         let _turn = self.turn().await;
         let mut round = 0;
         loop {
-            let error = match Box::pin(request.clone().send()).await {
+            let error = match sent(request.clone(), once).await {
                 Ok(answer) => {
                     count::written(answer.consumed_capacity());
                     return Ok(Written::Done(answer.attributes.unwrap_or_default()));
@@ -197,7 +227,9 @@ impl Store {
                         _ => None,
                     }));
                 }
-                Some(other) if other.code() == Some(CONFLICT) && round < ROUNDS => pause(round).await,
+                Some(other) if other.code().is_some_and(|code| again.contains(&code)) && round < ROUNDS => {
+                    pause(round).await
+                }
                 _ => return Err(failed("UpdateItem")(error)),
             }
         }
@@ -261,6 +293,17 @@ impl Store {
             }
         }
         Ok(found)
+    }
+}
+
+type Sent = Pin<Box<dyn Future<Output = Result<UpdateItemOutput, SdkError<UpdateItemError>>> + Send>>;
+
+/// Sends an update: once, or again by the SDK too, which cannot tell whether it was made.
+fn sent(request: UpdateItemFluentBuilder, once: bool) -> Sent {
+    let never = || Builder::new().retry_config(RetryConfig::disabled());
+    match once {
+        true => Box::pin(request.customize().config_override(never()).send()),
+        false => Box::pin(request.send()),
     }
 }
 

@@ -50,7 +50,7 @@ pub enum StoreError {
 }
 
 /// Codes by which DynamoDB says that it has too much to do; the SDK has repeated the request by then.
-const BUSY: [&str; 6] = [
+pub(crate) const BUSY: [&str; 6] = [
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
     "RequestLimitExceeded",

@@ -31,6 +31,7 @@ mod dynamo;
 mod error;
 mod grants;
 mod identity;
+mod ledger;
 mod order_import;
 mod orders;
 mod packed;
@@ -61,6 +62,9 @@ pub use grants::{Claim, ConsentWrite, Grants, StoredGrant};
 pub use identity::{
     Brake, Client, Code, Family, HOST_CLIENT, Identity, LOCKED_FOR, Login, MOST_FAILURES, ROLES, Redeemed,
     Rotated, SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item, user_name_item,
+};
+pub use ledger::{
+    Admitted, Ended, HourCounts, Ledger, OwnerDay, TOOK_BOUNDS, TOOK_BUCKETS, TenantDay, next_day,
 };
 pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};
@@ -205,6 +209,12 @@ impl Store {
     #[must_use]
     pub fn private_types(&self) -> PrivateTypes<'_> {
         PrivateTypes { store: self }
+    }
+
+    /// What of tenants' plans is used.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger<'_> {
+        Ledger { store: self }
     }
 
     /// What language models took.

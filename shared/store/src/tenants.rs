@@ -8,8 +8,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{
-    Brand, Clock, LOGO, SHARE, SettingChange, Tenant, Timestamp, UserContext, default_context, may_share,
-    tokens_per_day,
+    Brand, Clock, LOGO, Owner, Quota, SHARE, SHARES, SettingChange, Tenant, Timestamp, UserContext,
+    default_context, may_share, quota_of, tokens_per_day,
 };
 
 use crate::change::{Change, text};
@@ -273,6 +273,26 @@ impl Tenants<'_> {
         let own = record.filter(|record| record.prefix == tenant.prefix() && record.status == ACTIVE);
         let may = own.filter(|record| may_share(|key| record.settings.get(key).map(String::as_str)));
         Ok(may.map(|record| record.sharing))
+    }
+
+    /// What the tenant may use, and an owner's share of it; as it was read [`SETTINGS_TTL`] ago at the latest.
+    ///
+    /// # Errors
+    /// As [`Tenants::standing`].
+    pub async fn quotas(
+        &self,
+        tenant: &Tenant,
+        owner: &Owner,
+        now: Timestamp,
+    ) -> Result<(Quota, Quota), StoreError> {
+        let record = match *tenant == Tenant::public() {
+            true => None,
+            false => self.record(tenant, now).await?,
+        };
+        let own = record.filter(|record| record.prefix == tenant.prefix());
+        let setting = |key: &str| own.as_ref()?.settings.get(key).map(String::as_str);
+        let all = quota_of(setting);
+        Ok((all, all.share_of(owner, setting(SHARES))))
     }
 
     /// What is set for the tenant; `None` where it is not known.

@@ -15,7 +15,7 @@ use crate::dynamo::Written;
 use crate::{Store, StoreError};
 
 /// How long a day's count is kept: somebody may ask for last year's month.
-const KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
+pub(crate) const KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 /// Most days that are told at once.
 pub const USAGE_DAYS_MAX: u32 = 366;
 /// All that is used and reserved.
@@ -66,7 +66,7 @@ pub struct ModelUsage {
     pub tokens: TokenUsage,
 }
 
-fn key(tenant: &Tenant, day: NaiveDate) -> Key {
+pub(crate) fn key(tenant: &Tenant, day: NaiveDate) -> Key {
     (
         format!("{}#host#usage#{day}", tenant.prefix()),
         "USAGE".to_owned(),
@@ -167,7 +167,9 @@ impl Usage<'_> {
     /// What the database says.
     pub async fn of_day(&self, tenant: &Tenant, day: NaiveDate) -> Result<Option<DayUsage>, StoreError> {
         let item = self.store.item(self.table(), &key(tenant, day)).await?;
-        Ok(item.as_ref().map(|item| read(day, item)))
+        // The ledger counts tasks there too.
+        let asked = item.filter(|item| item.contains_key(USED));
+        Ok(asked.as_ref().map(|item| read(day, item)))
     }
 
     /// What was used on each of the last days, today first, at most [`USAGE_DAYS_MAX`]; days without any are left out.

@@ -105,6 +105,7 @@ impl Tasks<'_> {
                     if let Some(ends) = ends.filter(|ends| !ends.is_small()) {
                         self.end_rest(&ends, task.rev).await;
                     }
+                    Box::pin(self.store.ledger().follow(revision)).await;
                     return Ok(Committed::Yes);
                 }
                 Transacted::Refused(refused) => refused,

@@ -69,6 +69,7 @@ impl TaskItem {
             push: push_list(&task.push_configs),
             message_id: new.message_id.clone(),
             retention: new.retention.as_secs(),
+            admitted: task.kept.admitted,
             revisions: Vec::new(),
             lease_holder: None,
             lease_until: None,

@@ -192,6 +192,9 @@ pub(super) struct TaskItem {
     pub(super) message_id: MessageId,
     /// How many seconds it is kept once it is finished.
     pub(super) retention: u64,
+    /// Whether the ledger has admitted it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) admitted: bool,
     /// The revisions that its log was written in; of a long log the first.
     pub(super) revisions: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -255,6 +258,7 @@ impl TaskItem {
         }
         task.push_configs = self.push_configs(table)?;
         task.kept.keeping = Some(self.keeping());
+        task.kept.admitted = self.admitted;
         let lease = self.lease_holder.zip(self.lease_until);
         Ok(StoredTask {
             task,

@@ -18,6 +18,7 @@ mod golden;
 mod grants;
 mod identity;
 mod leases;
+mod ledger;
 mod listings;
 mod logins;
 mod newer;

@@ -84,7 +84,6 @@ async fn what_tasks_say_that_they_cost_is_what_was_counted() {
             .unwrap()
             .task;
         let units = price::units(&task, store::kept_bytes(&task));
-        println!("rev {} bytes {} jobs {}", task.rev, store::kept_bytes(&task), task.jobs.len());
         said.push(Units {
             gb_seconds: 0.0,
             stored: 0.0,

@@ -40,8 +40,14 @@ const MODELS: [(&str, [f64; 3]); 4] = [
     ("", [3.00, 3.00, 15.00]),
 ];
 
-/// Days that a task is kept after its end, as the list of prices counts storage by the month.
-const MONTHS_KEPT: f64 = 1.0;
+/// Bytes of a task's item beside its record: keys, those of its indexes among them.
+const BESIDE_BODY: u64 = 700;
+/// Bytes that a job adds to the record.
+const JOB_BYTES: u64 = 570;
+/// Bytes of an entry of the log, with what DynamoDB bills beside an item.
+const EVENT_BYTES: f64 = 900.0;
+/// Gigabytes by seconds of an invocation of a host: it uses 256 MB, for about 18 ms.
+const GB_SECONDS: f64 = 0.0045;
 /// Bytes that an invocation logs: its own lines, and Lambda's of its start, end and report.
 const LOGGED: f64 = 1_560.0;
 
@@ -104,6 +110,26 @@ const DELEGATED: Units = Units {
     logged: 4.0 * LOGGED,
 };
 
+/// What belongs to no task: of each prompt the page's function, the registry and sign-in, by the walk of `docs/cost.md`.
+pub const BESIDE: Units = Units {
+    requests: 2.1,
+    invocations: 2.1,
+    gb_seconds: 0.174,
+    reads: 8.9,
+    writes: 4.0,
+    stored: 2_500.0,
+    sends: 0.0,
+    logged: 2.1 * LOGGED,
+};
+/// A tenant that does nothing, a month, in dollars: `docs/cost.md` has what of.
+pub const IDLE_MONTH: f64 = 2.83;
+
+/// What belongs to no task of a day with so many prompts, in millionths of a dollar: the row `shared`.
+#[must_use]
+pub fn shared(tasks: u64) -> u64 {
+    millionths(number(tasks) * BESIDE.dollars() + IDLE_MONTH * 12.0 / 365.0)
+}
+
 /// What a task cost, in millionths of a dollar.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
@@ -143,29 +169,38 @@ pub fn token_dollars(model: &str, usage: &TokenUsage) -> f64 {
     (number(fresh) * input + number(usage.cached) * cached + number(usage.output) * output) / 1e6
 }
 
-/// What the work on a task used. Its send is a request; each job's news is one more, at the receiver of webhooks; both wake the agent.
+/// What the work on a task used, of whose record so many bytes are stored. Its send is a request, each job's news is one more, at
+/// the receiver of webhooks; both wake the agent, and so does whatever it waited for besides.
 ///
-/// A transaction's units count twice, an index's entries once: what is born due has four of them, a step moves about three. The
-/// end stamps the log and the message that made the task.
+/// DynamoDB charges by the begun kilobyte, twice in a transaction, and once for an entry of an index: four for what is born due,
+/// two to three for a step. A step's transaction mostly holds two events, of a job and of the status. The end stamps the log and
+/// the message that made the task. What a job adds to the record is there from its step on.
 #[must_use]
 pub fn units(task: &Task, bytes: usize) -> Units {
-    let jobs = number(task.jobs.len() as u64);
-    let steps = number(task.rev.saturating_sub(2));
-    let pieces = number((bytes as u64).div_ceil(1_024));
-    let begun = number((bytes as u64 * 3 / 4).div_ceil(1_024));
+    let kilobytes = |bytes: u64| number((bytes + BESIDE_BODY).div_ceil(1_024));
+    let (bytes, jobs) = (bytes as u64, task.jobs.len() as u64);
+    let whole = kilobytes(bytes);
+    let begun = kilobytes(bytes - (jobs * JOB_BYTES).min(bytes / 2));
+    let steps = (task.rev / 2).saturating_sub(1);
+    let again = number(steps.saturating_sub(1 + jobs));
+    let (jobs, later, steps) = (number(jobs), number(steps.saturating_sub(1)), number(steps));
     let created = 6.0 + 2.0 * begun;
-    let lease = begun;
-    let middle = steps * (5.0 + 2.0 * begun);
-    let end = 9.0 + 2.0 * steps + 2.0 * pieces;
-    let own = 2.0 + 2.0 * jobs;
+    let first = (5.0 + 2.0 * begun) * steps.min(1.0);
+    let end = 9.0 + 2.0 * steps + 2.0 * whole;
+    let own = 2.0 + 2.0 * jobs + 0.6 * again;
     Units {
         requests: 1.0 + jobs * (1.0 + DELEGATED.requests),
         invocations: own + jobs * DELEGATED.invocations,
-        gb_seconds: own * 0.0045 + jobs * DELEGATED.gb_seconds,
-        reads: own + jobs * DELEGATED.reads,
-        writes: created + lease + middle + end + jobs * DELEGATED.writes,
-        stored: (number(bytes as u64) + 900.0 * (steps + 2.0) + jobs * DELEGATED.stored) * MONTHS_KEPT,
-        sends: 1.0 + jobs * (1.0 + DELEGATED.sends),
+        gb_seconds: own * GB_SECONDS + jobs * DELEGATED.gb_seconds,
+        reads: 1.4 + jobs * (1.9 + DELEGATED.reads),
+        writes: created
+            + (begun + again * whole)
+            + first
+            + later * (4.0 + 2.0 * whole)
+            + end
+            + jobs * DELEGATED.writes,
+        stored: number(bytes) + EVENT_BYTES * (steps + 2.0) + jobs * DELEGATED.stored,
+        sends: 1.0 + jobs * (1.0 + DELEGATED.sends) + 0.7 * again,
         logged: own * LOGGED + jobs * DELEGATED.logged,
     }
 }
@@ -182,4 +217,23 @@ fn number(count: u64) -> f64 {
 )]
 fn millionths(dollars: f64) -> u64 {
     (dollars * 1e6).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_cost_what_the_list_says_and_what_is_not_listed_is_dear() {
+        let usage = TokenUsage {
+            input: 1_000_000,
+            output: 100_000,
+            cached: 500_000,
+        };
+        let dollars = |model: &str| (token_dollars(model, &usage) * 1e4).round() / 1e4;
+        assert_eq!(dollars("bedrock:eu.amazon.nova-pro-v1:0"), 0.4 + 0.1 + 0.32);
+        assert_eq!(dollars("openai:somebody-elses"), 3.0 + 1.5);
+        assert_eq!(token_dollars("x", &TokenUsage::default()), 0.0);
+        assert_eq!(millionths(0.000_109_89), 110);
+    }
 }

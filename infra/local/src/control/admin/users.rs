@@ -31,7 +31,7 @@ pub(super) async fn list(
     let users = admin.control.site.store.identity().list_users(&tenant).await;
     let users = users.map_err(StartError::part("authorization server"))?;
     let told = users.iter().map(
-        |user| json!({ "username": user.username, "displayName": user.display_name, "roles": user.roles }),
+        |user| json!({ "username": user.username, "displayName": user.display_name, "roles": user.roles, "subject": user.subject }),
     );
     Ok(Json(json!({ "users": told.collect::<Vec<_>>() })))
 }

@@ -4,6 +4,7 @@ use a2a::A2aError;
 use auth::KeyError;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
+use domain::{OverQuota, Timestamp};
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use outbound::CallError;
@@ -53,6 +54,13 @@ pub(crate) enum RouteError {
          to share it all the same"
     )]
     AsksAgain { agents: Vec<Demanding> },
+    /// The host's words for it are its user's too.
+    #[error("{message}")]
+    OverQuota {
+        message: String,
+        whose: String,
+        retry_after: u64,
+    },
     #[error("the host agent refused the message: {0}")]
     Refused(A2aError),
     #[error("the host agent cannot be asked")]
@@ -86,6 +94,11 @@ impl RouteError {
         }
     }
 
+    /// A limit that is reached.
+    pub(crate) fn over_quota(over: &OverQuota, now: Timestamp) -> Self {
+        Self::from(CallError::Refused(A2aError::over_quota(over, now)))
+    }
+
     /// A message under an id that another one has.
     pub(crate) fn message_changed() -> Self {
         Self::conflict("message_changed", "the chat has another message under that id")
@@ -117,6 +130,15 @@ impl From<CallError> for RouteError {
             CallError::Refused(A2aError::TaskNotCancelable) => {
                 Self::conflict("not_cancelable", "the task is over and cannot be called off")
             }
+            CallError::Refused(A2aError::OverQuota {
+                message,
+                whose,
+                retry_after,
+            }) => Self::OverQuota {
+                message,
+                whose,
+                retry_after,
+            },
             CallError::Refused(
                 error @ (A2aError::InvalidParams(_)
                 | A2aError::InvalidRequest(_)
@@ -151,6 +173,15 @@ impl IntoResponse for RouteError {
             Self::AsksAgain { agents } => {
                 let body = json!({"error": "agents_ask_again", "message": message, "agents": agents});
                 (StatusCode::CONFLICT, Json(body)).into_response()
+            }
+            Self::OverQuota {
+                whose, retry_after, ..
+            } => {
+                let body = json!({
+                    "error": "over_quota", "message": message, "whose": whose, "retryAfter": retry_after
+                });
+                let again = [(RETRY_AFTER, retry_after.to_string())];
+                (StatusCode::TOO_MANY_REQUESTS, again, Json(body)).into_response()
             }
             Self::Refused(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "refused", &message),
             Self::Host(fault) if fault.is_retryable() => {

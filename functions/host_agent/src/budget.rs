@@ -1,20 +1,18 @@
 //! The tenant's budget of tokens, counted by day in its tables.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use chrono::{Days, NaiveTime};
-use domain::{Clock, Entropy, Tenant, Timestamp, TokenUsage};
+use domain::{Clock, Entropy, Tenant, TokenUsage};
 use llm::{Budget, BudgetError, Reservation};
-use store::{OwnSettings, Store, TokenHold, day_of};
+use store::{OwnSettings, Store, TokenHold, next_day};
 
 /// What a tenant may spend in a day.
 pub(crate) struct DailyBudget {
     store: Store,
     tenant: Tenant,
     settings: OwnSettings,
-    /// Where the tenant has no setting of its own.
+    /// Where the tenant has neither a plan nor a setting of its own.
     usual: u64,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
@@ -61,13 +59,6 @@ impl Budget for DailyBudget {
     }
 }
 
-/// When the day after begins, in UTC.
-fn next_day(now: Timestamp) -> Timestamp {
-    let next = day_of(now).checked_add_days(Days::new(1));
-    let midnight = next.map(|next| next.and_time(NaiveTime::MIN).and_utc().timestamp_millis());
-    midnight.map_or_else(|| now.after(Duration::from_secs(86_400)), Timestamp::from_millis)
-}
-
 struct Reserved {
     store: Store,
     tenant: Tenant,
@@ -100,18 +91,5 @@ impl Reserved {
                 "what a model took stays reserved"
             );
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_day_ends_at_midnight_in_utc() {
-        let at = |millis| next_day(Timestamp::from_millis(millis)).millis();
-        assert_eq!(at(0), 86_400_000);
-        assert_eq!(at(86_399_999), 86_400_000);
-        assert_eq!(at(86_400_000), 2 * 86_400_000);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use auth::scope::DELEGATED;
 use auth::{Grant, KeyError, SigningKey};
 use domain::{Entropy, Owner, SecretString, Tenant, Timestamp};
 
@@ -25,24 +26,24 @@ impl SessionTokens {
         audience: &str,
         now: Timestamp,
     ) -> Result<SecretString, KeyError> {
-        self.sign(owner.as_str(), audience, "tasks", now)
+        self.sign(owner.as_str(), audience, &["tasks", DELEGATED], now)
     }
 
     /// A token for the registry, in the host's own name.
     pub(crate) fn registry(&self, audience: &str, now: Timestamp) -> Result<SecretString, KeyError> {
-        self.sign("host", audience, "registry:read", now)
+        self.sign("host", audience, &["registry:read"], now)
     }
 
     /// A token for the bridge to a broker, in the host's own name.
     pub(crate) fn bridge(&self, audience: &str, now: Timestamp) -> Result<SecretString, KeyError> {
-        self.sign("host", audience, "mqtt:call", now)
+        self.sign("host", audience, &["mqtt:call"], now)
     }
 
     fn sign(
         &self,
         subject: &str,
         audience: &str,
-        scope: &str,
+        scopes: &[&str],
         now: Timestamp,
     ) -> Result<SecretString, KeyError> {
         let grant = Grant {
@@ -50,7 +51,7 @@ impl SessionTokens {
             subject,
             tenant: Some(&self.tenant),
             audience,
-            scopes: &[scope],
+            scopes,
             lifetime: LIFETIME,
         };
         self.key.sign(&grant, now, self.entropy.as_ref())

@@ -1,6 +1,6 @@
 //! The errors of A2A, as an agent answers them and as a client reads them.
 
-use domain::Generation;
+use domain::{Generation, OverQuota, Timestamp, Whose};
 use serde_json::{Value, json};
 
 /// The `domain` of the `ErrorInfo` that explains an A2A error.
@@ -54,6 +54,16 @@ pub enum A2aError {
         /// What to look for in the log.
         request_id: Option<String>,
     },
+    /// The caller, or their tenant, has used up what they may. A2A defines no such error.
+    #[error("{message}")]
+    OverQuota {
+        /// What is used up, until when, and who can raise it.
+        message: String,
+        /// Whose limit it is: `owner` or `tenant`; empty where an agent does not say so.
+        whose: String,
+        /// After how many seconds asking again makes sense; 0 where an agent does not say so.
+        retry_after: u64,
+    },
     /// An error that A2A does not define (what a foreign agent answered).
     #[error("{message}")]
     Other {
@@ -83,6 +93,7 @@ impl A2aError {
             Self::MethodNotFound(_) => -32601,
             Self::InvalidParams(_) => -32602,
             Self::Internal { .. } => -32603,
+            Self::OverQuota { .. } => -32029,
             Self::Other { code, .. } => *code,
         }
     }
@@ -97,6 +108,20 @@ impl A2aError {
     #[must_use]
     pub fn internal() -> Self {
         Self::Internal { request_id: None }
+    }
+
+    /// The refusal of whoever has reached a limit.
+    #[must_use]
+    pub fn over_quota(over: &OverQuota, now: Timestamp) -> Self {
+        let whose = match over.whose {
+            Whose::Owner => "owner",
+            Whose::Tenant => "tenant",
+        };
+        Self::OverQuota {
+            message: over.to_string(),
+            whose: whose.to_owned(),
+            retry_after: over.until.since(now).as_secs().max(1),
+        }
     }
 
     /// The `reason` of its `ErrorInfo`.
@@ -149,6 +174,42 @@ impl A2aError {
         })
     }
 
+    /// What explains it: its `google.rpc.ErrorInfo`, and what is used up until when.
+    pub(crate) fn details(&self) -> Value {
+        match self {
+            Self::OverQuota {
+                message,
+                whose,
+                retry_after,
+            } => json!([
+                self.info(),
+                { "@type": QUOTA_FAILURE, "violations": [{ "subject": whose, "description": message }] },
+                { "@type": RETRY_INFO, "retryDelay": format!("{retry_after}s") },
+            ]),
+            _ => json!([self.info()]),
+        }
+    }
+
+    /// It, with what the details that came with it say beside its code.
+    pub(crate) fn detailed(mut self, details: Option<&Value>) -> Self {
+        let Self::OverQuota {
+            whose, retry_after, ..
+        } = &mut self
+        else {
+            return self;
+        };
+        let told = |path: &str| {
+            let mut details = details.and_then(Value::as_array).into_iter().flatten();
+            details.find_map(|detail| detail.pointer(path)?.as_str())
+        };
+        if let Some(subject) = told("/violations/0/subject") {
+            *whose = capped(subject, 20);
+        }
+        let delay = told("/retryDelay").and_then(|delay| delay.strip_suffix('s')?.parse().ok());
+        *retry_after = delay.unwrap_or_default();
+        self
+    }
+
     /// The error of a JSON-RPC code; the message is somebody else's and is capped.
     pub(crate) fn from_code(code: i64, message: &str) -> Self {
         let message = capped(message, 300);
@@ -170,6 +231,11 @@ impl A2aError {
                 Self::MethodNotFound(named.trim_start_matches([':', '.', ' ']).to_owned())
             }
             -32602 => Self::InvalidParams(message),
+            -32029 => Self::OverQuota {
+                message,
+                whose: String::new(),
+                retry_after: 0,
+            },
             code => Self::Other { code, message },
         }
     }
@@ -208,12 +274,14 @@ const fn names(
     }
 }
 
+const QUOTA_FAILURE: &str = "type.googleapis.com/google.rpc.QuotaFailure";
+const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 const FAILED: &str = "FAILED_PRECONDITION";
 const INVALID: &str = "INVALID_ARGUMENT";
 
 /// Every error but the internal ones, by its code.
 #[rustfmt::skip]
-const NAMES: [Names; 13] = [
+const NAMES: [Names; 14] = [
     names(-32001, (404, 404), "NOT_FOUND", ("TASK_NOT_FOUND", "TaskNotFoundError")),
     names(-32002, (400, 409), FAILED, ("TASK_NOT_CANCELABLE", "TaskNotCancelableError")),
     names(-32003, (400, 501), FAILED, ("PUSH_NOTIFICATION_NOT_SUPPORTED", "PushNotificationNotSupportedError")),
@@ -223,6 +291,7 @@ const NAMES: [Names; 13] = [
     names(-32007, (400, 404), FAILED, ("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "ExtendedAgentCardNotConfiguredError")),
     names(-32008, (400, 400), FAILED, ("EXTENSION_SUPPORT_REQUIRED", "ExtensionSupportRequiredError")),
     names(-32009, (400, 400), FAILED, ("VERSION_NOT_SUPPORTED", "VersionNotSupportedError")),
+    names(-32029, (429, 429), "RESOURCE_EXHAUSTED", ("QUOTA_EXCEEDED", "QuotaExceededError")),
     names(-32700, (400, 400), INVALID, ("PARSE_ERROR", "JSONParseError")),
     names(-32600, (400, 400), INVALID, ("INVALID_REQUEST", "InvalidRequestError")),
     names(-32601, (404, 404), "NOT_FOUND", ("METHOD_NOT_FOUND", "MethodNotFoundError")),

@@ -215,7 +215,7 @@ pub fn failure(failure: &Failure) -> Value {
     let error = &failure.error;
     let mut written = json!({ "code": error.code_in(failure.generation), "message": error.to_string() });
     if let (Generation::V1_0, Some(fields)) = (failure.generation, written.as_object_mut()) {
-        fields.insert("data".to_owned(), json!([error.info()]));
+        fields.insert("data".to_owned(), error.details());
     }
     json!({ "jsonrpc": "2.0", "id": failure.id.0, "error": written })
 }
@@ -253,7 +253,8 @@ pub fn answer(mut body: Value) -> Result<Value, A2aError> {
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
         let code = error.get("code").and_then(Value::as_i64);
         let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
-        return Err(A2aError::from_code(code.unwrap_or_default(), message));
+        let told = A2aError::from_code(code.unwrap_or_default(), message);
+        return Err(told.detailed(error.get("data")));
     }
     if let Some(result) = body.get_mut("result").map(Value::take) {
         return Ok(result);

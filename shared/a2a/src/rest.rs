@@ -230,7 +230,7 @@ pub fn failure(error: &A2aError, generation: Generation) -> (u16, Value) {
     match generation {
         Generation::V1_0 => {
             let status = error.http_status();
-            let body = json!({ "code": status, "status": error.rpc_status(), "message": message, "details": [error.info()] });
+            let body = json!({ "code": status, "status": error.rpc_status(), "message": message, "details": error.details() });
             (status, json!({ "error": body }))
         }
         // 0.3 left the form of errors open; these are the statuses and names of the official SDK.
@@ -249,15 +249,17 @@ pub fn read_failure(body: &Value) -> Option<A2aError> {
         .filter(|error| error.is_object())
         .unwrap_or(body);
     let message = error.get("message").and_then(Value::as_str)?;
-    let details = error.get("details").and_then(Value::as_array);
+    let details = error.get("details");
     let reasons = details
+        .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .filter_map(|detail| detail.get("reason")?.as_str());
     let named = reasons.chain(error.get("type").and_then(Value::as_str));
     let by_name = named.filter_map(|name| A2aError::from_name(name, message)).next();
-    by_name.or_else(|| {
+    let known = by_name.or_else(|| {
         let code = error.get("code").and_then(Value::as_i64)?;
         (code < 0).then(|| A2aError::from_code(code, &capped(message, 300)))
-    })
+    });
+    Some(known?.detailed(details))
 }

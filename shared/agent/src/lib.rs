@@ -87,7 +87,8 @@ pub struct Agent {
 /// Who may call an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody: without a token a caller can read a task by its id and list nothing. A token that is there must be good.
+    /// Anybody, where [`Settings::public`] says so: without a token a caller can read a task by its id and list nothing. A token that is
+    /// there must be good.
     Open,
     /// Only callers with a good token.
     Secured,
@@ -96,6 +97,8 @@ pub enum Access {
 /// Times and bounds of an agent.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Whether an open agent takes callers without a token.
+    pub public: bool,
     /// How long a lease lasts without a heartbeat.
     pub lease: Duration,
     /// How often a lease is renewed.
@@ -146,6 +149,7 @@ impl Default for Settings {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self {
+            public: true,
             lease: seconds(30),
             heartbeat: seconds(10),
             // Whoever calls a task off sees it stop within a second.

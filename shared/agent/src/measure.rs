@@ -14,6 +14,10 @@ pub const METRICS: &str = "metrics";
 
 /// A new task was stored and acknowledged.
 pub(crate) const ACKNOWLEDGED: &str = "TasksAcknowledged";
+/// A task was not admitted, because a limit is reached.
+pub(crate) const REFUSED: &str = "TasksRefused";
+/// A tenant has used four fifths of its tasks of the day; once a day and tenant.
+pub(crate) const NEARLY_USED: &str = "PlansNearlyUsed";
 /// An attempt failed and another follows.
 pub(crate) const RETRIED: &str = "AttemptsRetried";
 /// Somebody went on with what somebody else had begun.

@@ -58,6 +58,10 @@ pub fn is_of_role(name: &str) -> bool {
 /// What the platform's own chat may do beside `tasks`: say where a message came from. No authorization server grants it.
 pub const CHAT: &str = "chat";
 
+/// What a tenant's host asks of an agent is part of a task that was admitted already. The tenant's own key says so, and of what our
+/// authorization server let the host do, the verifier; no other issuer can.
+pub const DELEGATED: &str = "delegated";
+
 /// Those of Google that our agents ask for, in the words of Google's own page.
 const GOOGLE: [Scope; 2] = [
     scope(

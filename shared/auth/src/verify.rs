@@ -14,6 +14,7 @@ use domain::{Caller, Owner, Scopes, Tenant, Timestamp};
 use crate::issuer::{Issuer, KeyPlace, TenantRule};
 use crate::jwks::JwksCache;
 use crate::public_key::PublicKey;
+use crate::scope::DELEGATED;
 use crate::slot::{Keys, Slot, usable};
 use crate::slots::Slots;
 use crate::{Algorithm, KeyError, Profile, Refusal, TrustedIssuer};
@@ -34,6 +35,9 @@ const LONGEST: i64 = 24 * 3600;
 
 /// Scopes that only the platform's own issuer can grant, whatever a tenant's key signs.
 const PLATFORM_SCOPES: [&str; 1] = ["registry:admin"];
+
+/// What tenants' hosts are called at our authorization server.
+const HOST_CLIENT: &str = "host";
 
 /// Verifies the tokens for one service.
 pub struct Verifier {
@@ -307,6 +311,16 @@ impl Verifier {
         if issuer.tenants != TenantRule::Platform {
             // No issuer of tenants can grant the platform's own rights.
             scopes.retain(|scope| !PLATFORM_SCOPES.contains(&scope.as_str()));
+        }
+        match issuer.tenants {
+            TenantRule::Vouched => {}
+            // What it let its client of that name do, the tenant's host alone can.
+            TenantRule::Named if claims.client.is_some_and(|client| client == HOST_CLIENT) => {
+                scopes.insert(DELEGATED.to_owned());
+            }
+            _ => {
+                scopes.remove(DELEGATED);
+            }
         }
         Ok(Verified {
             issuer: iss.into_owned(),

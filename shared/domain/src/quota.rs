@@ -86,14 +86,14 @@ pub const SHARES: &str = "shares";
 const SHARES_MAX: usize = 50;
 
 impl Quota {
-    /// So many hundredths of it, rounded up: at least one of whatever there is.
+    /// So many hundredths of it, rounded up: at least one of whatever there is. Streams are few for everybody alike.
     #[must_use]
     pub fn share(self, percent: u64) -> Self {
         let of = |all: u64| all.saturating_mul(percent).div_ceil(100);
         Self {
             tasks_per_day: of(self.tasks_per_day),
             tasks_at_once: of(self.tasks_at_once),
-            streams: of(self.streams).min(STREAMS_OF_OWNER),
+            streams: self.streams.min(STREAMS_OF_OWNER),
             deliveries_per_minute: of(self.deliveries_per_minute),
             storage_bytes: of(self.storage_bytes),
             tokens_per_day: of(self.tokens_per_day),
@@ -187,12 +187,19 @@ impl fmt::Display for OverQuota {
             Whose::Owner => ("You have", "your"),
             Whose::Tenant => ("Your organisation has", "your organisation's"),
         };
+        let (task, run, are) = match most {
+            1 => ("task", "runs", "is"),
+            _ => ("tasks", "run", "are"),
+        };
         match self.limit {
-            Limit::TasksPerDay => write!(f, "{who} used today's {most} tasks; more from 00:00 UTC"),
-            Limit::TasksAtOnce => write!(f, "{most} of {own} tasks run at once; more when one of them ends"),
+            Limit::TasksPerDay => write!(f, "{who} used today's {most} {task}; more from 00:00 UTC"),
+            Limit::TasksAtOnce => write!(
+                f,
+                "{most} of {own} tasks {run} at once; more when one of them ends"
+            ),
             Limit::Streams => write!(
                 f,
-                "{most} of {own} streams are open at once; more when one of them ends"
+                "{most} of {own} streams {are} open at once; more when one of them ends"
             ),
         }?;
         f.write_str(", or ask your administrator")
@@ -215,7 +222,7 @@ mod tests {
         let guest = starter.share_of(&Owner::guest("a").unwrap(), None);
         assert_eq!(
             (guest.tasks_per_day, guest.tasks_at_once, guest.streams),
-            (5, 1, 1)
+            (5, 1, 5)
         );
         assert_eq!(team.share(10).tasks_at_once, 10);
         let none = Quota {
@@ -274,6 +281,10 @@ mod tests {
         assert_eq!(
             over(Limit::TasksAtOnce, Whose::Owner, 10),
             "10 of your tasks run at once; more when one of them ends, or ask your administrator"
+        );
+        assert_eq!(
+            over(Limit::TasksPerDay, Whose::Owner, 1),
+            "You have used today's 1 task; more from 00:00 UTC, or ask your administrator"
         );
         assert_eq!(
             over(Limit::TasksPerDay, Whose::Tenant, 500),

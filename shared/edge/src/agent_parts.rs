@@ -28,6 +28,8 @@ pub struct AgentConfig {
     pub push_schedule: Option<PushSchedule>,
     /// `A2A_RETRY_SCHEDULE`: when an execution that failed is tried again, likewise.
     pub retry_schedule: Option<RetrySchedule>,
+    /// `PUBLIC_AGENTS` (default `false`): whether an agent that is open takes callers without a token.
+    pub public: bool,
 }
 
 impl AgentConfig {
@@ -42,6 +44,7 @@ impl AgentConfig {
         let mqtt = env.optional("AGENT_MQTT_URL");
         let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
         let retry_schedule = env.optional("A2A_RETRY_SCHEDULE");
+        let public = env.or("PUBLIC_AGENTS", false);
         Ok(Self {
             url: url?,
             issuers: issuers?,
@@ -49,6 +52,7 @@ impl AgentConfig {
             mqtt: mqtt?,
             push_schedule: push_schedule?,
             retry_schedule: retry_schedule?,
+            public: public?,
         })
     }
 
@@ -60,7 +64,10 @@ impl AgentConfig {
         Ok(AgentParts {
             validator: Arc::new(ground.verifier(&self.url, self.issuers)?),
             sealer: ground.sealer(&self.sealing_keys).await?,
-            settings: ground.settings.with(self.push_schedule, self.retry_schedule),
+            settings: Settings {
+                public: self.public,
+                ..ground.settings.with(self.push_schedule, self.retry_schedule)
+            },
             url: self.url,
             mqtt: self.mqtt,
             store: ground.store,

@@ -65,7 +65,7 @@ pub use identity::{
     Rotated, SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item, user_name_item,
 };
 pub use ledger::{
-    Admitted, Ended, HourCounts, Ledger, OwnerDay, TOOK_BOUNDS, TOOK_BUCKETS, TenantDay, next_day,
+    Admitted, Ended, HourCounts, Ledger, OpenStream, OwnerDay, TOOK_BOUNDS, TOOK_BUCKETS, TenantDay, next_day,
 };
 pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};

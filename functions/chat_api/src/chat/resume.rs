@@ -24,7 +24,6 @@ pub(crate) async fn resume(
     let Some(chat) = chat else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let seat = Seat::of(&room, &headers, &chat.owner);
     let tasks = room.tasks_of(&chat).await?;
     let Some(running) = tasks.iter().rfind(|task| !turn::rests(task.status.state)) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -42,6 +41,7 @@ pub(crate) async fn resume(
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let (message_id, answer_id) = (turn.message_id.clone(), turn.answer_id());
+    let seat = Seat::of(&room, &headers, &chat.owner).taken().await?;
     let grace = room.settings.grace;
     let relay = Relay::new(
         (room.store.clone(), chat.place().clone(), Arc::clone(&room.clock)),

@@ -1,5 +1,5 @@
 //! `GET` and `PATCH /api/admin/settings`: what the tenant's admins set for it: the language and time zone of whoever names none, and
-//! how its page looks, whether finished tasks may be shared. What the operator alone sets is not here.
+//! how its page looks, whether finished tasks may be shared, which users have another share of its plan than a tenth. What the operator alone sets is not here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,15 @@ use crate::session::guard::MayChange;
 use crate::state::AppState;
 
 /// What an admin may set.
-const OF_ADMINS: [&str; 6] = ["locale", "timeZone", "brand", "accent", "accentDark", "share"];
+const OF_ADMINS: [&str; 7] = [
+    "locale",
+    "timeZone",
+    "brand",
+    "accent",
+    "accentDark",
+    "share",
+    "shares",
+];
 /// Most bytes of a body.
 const BODY_MAX: usize = 4 * 1024;
 

@@ -3,14 +3,16 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use domain::{ExposeSecret, Owner};
 use futures_util::{Stream, StreamExt, stream};
 use http::HeaderMap;
-use store::{Standing, StoreError};
+use store::{OpenStream, Standing, StoreError};
 use tokio::time::Instant;
 
+use crate::error::RouteError;
 use crate::state::AppState;
 
 /// Who sits before a stream.
@@ -19,7 +21,12 @@ pub(crate) struct Seat {
     owner: Owner,
     /// The hash of the session's token; none where the session began with this request.
     session: Option<String>,
+    /// Held for as long as the stream is open.
+    _open: Option<OpenStream>,
 }
+
+/// For how much longer than a stream may be open its lease lasts: it ends in between, in any case.
+const SLACK: Duration = Duration::from_secs(5);
 
 impl Seat {
     /// Whoever came with these headers, whose things the stream tells of.
@@ -29,7 +36,21 @@ impl Seat {
             room: Arc::clone(room),
             owner: owner.clone(),
             session: token.map(|token| auth::token::hash(token.expose_secret())),
+            _open: None,
         }
+    }
+
+    /// The same, for a stream that only tells: an owner has few of them open at once.
+    pub(crate) async fn taken(self) -> Result<Self, RouteError> {
+        let Self { room, owner, .. } = &self;
+        let (now, lasts) = (room.clock.now(), room.settings.events_limit + SLACK);
+        let ledger = room.store.ledger();
+        let open = ledger.open_stream((&room.tenant, owner), (now, lasts)).await?;
+        let open = open.map_err(|over| RouteError::over_quota(&over, now))?;
+        Ok(Self {
+            _open: Some(open),
+            ..self
+        })
     }
 
     /// A guest whose session began with this request.
@@ -38,6 +59,7 @@ impl Seat {
             room: Arc::clone(room),
             owner: owner.clone(),
             session: None,
+            _open: None,
         }
     }
 

@@ -45,7 +45,7 @@ pub(crate) async fn events(
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let key = TaskKey::from(&task);
-    let seat = Seat::of(&room, &headers, &owner);
+    let seat = Seat::of(&room, &headers, &owner).taken().await?;
     let tail = Tail::new(room.store.clone(), task, room.settings.events_limit);
     let tail = tail.with_drafts(Arc::clone(&room.clock));
     let frames = stream::unfold(

@@ -49,9 +49,12 @@ pub(crate) async fn news(
     let seat = Seat::of(&room, &headers, &owner);
     let watch = Watch::new(Arc::clone(&room), owner, after);
     match wants_stream {
-        true => Ok(event_stream(
-            seat.sees(followed(watch, room.settings.events_limit)),
-        )),
+        true => {
+            let seat = seat.taken().await?;
+            Ok(event_stream(
+                seat.sees(followed(watch, room.settings.events_limit)),
+            ))
+        }
         false => Ok(look(watch, &headers).await?),
     }
 }

@@ -17,6 +17,7 @@ mod ops_keys;
 mod ops_tasks;
 mod pages;
 mod push;
+mod quotas;
 mod rubbish;
 mod sessions;
 mod share;

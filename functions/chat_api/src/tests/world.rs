@@ -422,6 +422,10 @@ impl World {
         self.queue.0.lock().unwrap().front().unwrap().key()
     }
 
+    pub(super) fn queue_is_empty(&self) -> bool {
+        self.queue.0.lock().unwrap().is_empty()
+    }
+
     /// The host works on everything in its queue.
     pub(super) async fn work(&self) {
         loop {

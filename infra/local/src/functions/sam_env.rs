@@ -196,6 +196,7 @@ fn shared(
         known.extend(bedrock.map(|url| ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)));
     }
     known.insert("PLAN_APPROVAL", outside.plan_approval.to_string());
+    known.insert("PUBLIC_AGENTS", "true".to_owned());
     known.insert("REQUIRE_SIGN_IN", outside.require_sign_in.to_string());
     known.insert("PUSH_SERVICES", outside.push_services.join(","));
     Ok(known)

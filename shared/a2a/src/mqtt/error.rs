@@ -46,7 +46,7 @@ impl BindingError {
             Self::Unauthenticated(challenge) => (401, "unauthenticated", challenge.0.as_deref()),
             Self::InsufficientScope(challenge) => (403, "insufficient_scope", challenge.0.as_deref()),
             Self::A2a(error) => {
-                return json!({ "code": error.code(), "message": error.to_string(), "data": [error.info()] });
+                return json!({ "code": error.code(), "message": error.to_string(), "data": error.details() });
             }
         };
         let mut data = json!({ "a2a_error": name });

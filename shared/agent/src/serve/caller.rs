@@ -24,7 +24,7 @@ impl FromRequestParts<Arc<Agent>> for Called {
     async fn from_request_parts(parts: &mut Parts, agent: &Arc<Agent>) -> Result<Self, Refused> {
         let header = parts.headers.get(header::AUTHORIZATION);
         let caller = match (header, agent.access) {
-            (None, Access::Open) => Caller::anonymous(),
+            (None, Access::Open) if agent.settings.public => Caller::anonymous(),
             (header, _) => {
                 let header = header.map(|value| value.to_str().unwrap_or(""));
                 admit(agent, header, &needed_scope(agent))

@@ -2,6 +2,7 @@
 
 use a2a::{A2aError, MEDIA_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::Response;
 use domain::Generation;
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -122,4 +123,14 @@ mod tests {
             assert!(read(bad).is_err(), "{bad}");
         }
     }
+}
+
+/// The refusal, with when asking again makes sense, where it is known.
+pub(crate) fn retry_after(mut refused: Response, error: &A2aError) -> Response {
+    if let A2aError::OverQuota { retry_after, .. } = error {
+        refused
+            .headers_mut()
+            .insert(header::RETRY_AFTER, (*retry_after).into());
+    }
+    refused
 }

@@ -34,19 +34,20 @@ pub(crate) async fn endpoint(
     };
     // Clients of 0.3 that ask for a stream read nothing else, not even a refusal.
     let as_event = generation == Generation::V0_3 && matches!(call, Call::Stream(_) | Call::Subscribe { .. });
-    let failure = |error| {
-        let id = id.clone();
+    let failure = |error: A2aError| {
+        let (id, known) = (id.clone(), error.clone());
         let refused = jsonrpc::failure(&jsonrpc::Failure {
             id,
             generation,
             error,
         });
-        if as_event {
+        let refused = if as_event {
             let events = [(header::CONTENT_TYPE, "text/event-stream")];
             (events, format!("data: {refused}\n\n")).into_response()
         } else {
             Json(refused).into_response()
-        }
+        };
+        headers::retry_after(refused, &known)
     };
     let ask = match Ask::of(agent, called, generation, &headers, &call) {
         Ok(ask) => ask,

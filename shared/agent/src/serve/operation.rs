@@ -149,7 +149,7 @@ pub(crate) async fn perform(ask: &Ask, call: Call) -> Result<Done, Failed> {
         Call::Subscribe { id, .. } => {
             let task = find::owned(agent, caller, &id).await?.task;
             let live = stream::of_subscription(agent, task, &ask.wants())?;
-            Done::Stream(Box::new(live))
+            Done::Stream(Box::new(live.held_by(agent, caller).await?))
         }
         Call::CreatePush { task_id, target, .. } => {
             let shown = push_configs::create(agent, caller, &task_id, target, ask.written()).await?;

@@ -266,7 +266,8 @@ fn written(done: Done, generation: Generation) -> Value {
 fn refused(error: &A2aError, generation: Generation, media: HeaderValue) -> Response {
     let (status, body) = rest::failure(error, generation);
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, [(header::CONTENT_TYPE, media)], body.to_string()).into_response()
+    let refused = (status, [(header::CONTENT_TYPE, media)], body.to_string()).into_response();
+    headers::retry_after(refused, error)
 }
 
 /// It is the request's own media type that is refused, not that of a part: HTTP has a status for it.

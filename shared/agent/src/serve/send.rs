@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::{A2aError, SendCall};
+use auth::scope::DELEGATED;
 use domain::{
     Caller, ContextId, EventKind, Message, MessageId, NewTask, Revision, Task, TaskId, TaskState, Timestamp,
     TraceParent,
 };
-use store::{Created, Decision, Due, NewRecord, Revised, StoreError, TaskKey, Tasks};
+use store::{Admitted, Created, Decision, Due, NewRecord, Revised, StoreError, TaskKey, Tasks};
 use tokio::time::Instant;
 
 use super::find::{failed, owned};
@@ -113,6 +114,7 @@ async fn create(
         trace: TraceParent::current(),
     };
     let mut task = Task::create(new, now);
+    task.kept.admitted = !caller.scopes.contains(DELEGATED);
     let key = TaskKey::from(&task);
     let push = call
         .push
@@ -129,6 +131,13 @@ async fn create(
         retention: agent.settings.retention,
     };
     let tasks = agent.store.tasks();
+    if let Err(over) = admit(agent, &task).await? {
+        // What was taken before is no new task.
+        return match tasks.known(&record).await.map_err(failed)? {
+            Some(known) => known_before(known),
+            None => Err(over),
+        };
+    }
     let created = match chosen {
         Some(_) => tasks.create_chosen(&record).await,
         None => tasks.create(&record).await,
@@ -139,9 +148,53 @@ async fn create(
             measure::count(measure::ACKNOWLEDGED, agent);
             Ok(Some(task))
         }
+        known => {
+            give_back(agent, &task).await;
+            known_before(known)
+        }
+    }
+}
+
+/// What is answered for a message that made a task before, or names one.
+fn known_before(known: Created) -> Result<Option<Task>, A2aError> {
+    match known {
         Created::Repeated(stored) => Ok(Some(stored.task)),
-        Created::Taken => Ok(None),
         Created::MessageReused => Err(reused()),
+        Created::New | Created::Taken => Ok(None),
+    }
+}
+
+/// Admits a task that is about to be made: before anything of it is there, so that nothing is half begun. A delegation is part of a
+/// task that was admitted.
+async fn admit(agent: &Agent, task: &Task) -> Result<Result<(), A2aError>, A2aError> {
+    if !task.kept.admitted {
+        return Ok(Ok(()));
+    }
+    match agent.store.ledger().admit(task).await.map_err(failed)? {
+        Admitted::Yes { nearly } => {
+            if nearly {
+                tracing::warn!(
+                    tenant.id = task.tenant.name(),
+                    "four fifths of the tenant's tasks of today are used"
+                );
+                measure::count(measure::NEARLY_USED, agent);
+            }
+            Ok(Ok(()))
+        }
+        Admitted::No(over) => {
+            tracing::info!(tenant.id = task.tenant.name(), agent = %agent.name, %over, "a task is not admitted");
+            measure::count(measure::REFUSED, agent);
+            Ok(Err(A2aError::over_quota(&over, agent.clock.now())))
+        }
+    }
+}
+
+async fn give_back(agent: &Agent, task: &Task) {
+    if !task.kept.admitted {
+        return;
+    }
+    if let Err(error) = agent.store.ledger().give_back(task, agent.clock.now()).await {
+        tracing::warn!(tenant.id = task.tenant.name(), %error, "a place was not given back; that is set right later");
     }
 }
 

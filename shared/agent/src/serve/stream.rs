@@ -8,14 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::{A2aError, encode};
+use auth::scope::DELEGATED;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::Response;
-use domain::{Event, EventKind, Generation, Message, MessageId, Task, TaskState, WorkNote};
+use domain::{Caller, Event, EventKind, Generation, Message, MessageId, Task, TaskState, WorkNote};
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use serde_json::{Value, json};
-use store::{AnswerDraft, TaskKey};
+use store::{AnswerDraft, OpenStream, TaskKey};
+
+use super::find::failed;
 
 use crate::tail::{News, Tail, TailLimits};
 use crate::worker::{self, Executed, WorkError};
@@ -39,7 +42,12 @@ pub(crate) struct Live {
     read: u64,
     tail: Tail,
     work: Option<BoxFuture<'static, Result<Executed, WorkError>>>,
+    /// Held for as long as a stream that only tells is open.
+    open: Option<OpenStream>,
 }
+
+/// For how much longer than a stream may be open its lease lasts: it ends in between, in any case.
+const SLACK: Duration = Duration::from_secs(5);
 
 /// What comes before the first event.
 enum Begins {
@@ -189,7 +197,20 @@ impl Live {
             ends,
             tail,
             work: None,
+            open: None,
         })
+    }
+
+    /// It, where its caller has not too many open already. A host's are a delegation's, which is bounded as the host's tasks are.
+    pub(super) async fn held_by(mut self, agent: &Agent, caller: &Caller) -> Result<Self, A2aError> {
+        if !caller.scopes.contains(DELEGATED) {
+            let (now, lasts) = (agent.clock.now(), agent.settings.stream_limit + SLACK);
+            let ledger = agent.store.ledger();
+            let open = ledger.open_stream((&caller.tenant, &caller.owner), (now, lasts));
+            let open = open.await.map_err(failed)?;
+            self.open = Some(open.map_err(|over| A2aError::over_quota(&over, now))?);
+        }
+        Ok(self)
     }
 
     /// The response. `wrap` gives an item the form of its binding.

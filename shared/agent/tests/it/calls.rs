@@ -22,8 +22,8 @@ async fn a_send_is_stored_acknowledged_worked_on_and_found() {
     assert_eq!(state(&sent), "TASK_STATE_SUBMITTED");
     assert_eq!(
         calls.total(),
-        1,
-        "one write before the acknowledgement: {calls:?}"
+        3,
+        "admitted by its owner's and its tenant's item, and one write before the acknowledgement: {calls:?}"
     );
     bench.drain().await;
     let id = id_of(&sent);

@@ -399,8 +399,8 @@ async fn what_an_execution_records_goes_out_with_it_under_one_claim() {
         async { Box::pin(working).await.1 }
     );
     assert_eq!(numbers(&receiver).await, [1, 2, 3, 4]);
-    // The lease, three writes of the execution, a claim, and two to take the configuration away.
-    assert_eq!(calls.total(), 7);
+    // The lease, three writes of the execution, its end in the ledger's two items, a claim, and two to take the configuration away.
+    assert_eq!(calls.total(), 9);
     assert!(
         bench.door.0.lock().unwrap().is_empty(),
         "nothing is left to a queue"

@@ -13,6 +13,7 @@ mod carried;
 mod drafts;
 mod operations;
 mod pushes;
+mod quotas;
 mod streams;
 mod support;
 mod terms;

@@ -116,6 +116,8 @@ pub(super) struct Claims<'a> {
     pub(super) nbf: Option<i64>,
     pub(super) iat: Option<i64>,
     pub(super) tenant: Option<Cow<'a, str>>,
+    /// The client that the token was made for (RFC 9068).
+    pub(super) client: Option<serde_json::Value>,
     pub(super) scopes: Scopes,
 }
 
@@ -143,7 +145,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Claims<'de>, A::Error> {
         let (mut sub, mut aud, mut exp, mut nbf, mut iat) = (None, None, None, None, None);
-        let (mut tenant, mut scopes) = (None, None);
+        let (mut tenant, mut client, mut scopes) = (None, None, None);
         while let Some(Text(name)) = map.next_key()? {
             match name.as_ref() {
                 "sub" => once(&mut sub, map.next_value::<Text<'_>>()?)?,
@@ -160,6 +162,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
                 name if self.profile.scope_claim == name => {
                     once(&mut scopes, map.next_value::<Words>()?)?;
                 }
+                "client_id" => once(&mut client, map.next_value()?)?,
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -172,6 +175,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
             nbf: nbf.flatten(),
             iat: iat.flatten(),
             tenant: tenant.flatten().map(|Text(tenant)| tenant),
+            client,
             scopes: scopes.map(|Words(scopes)| scopes).unwrap_or_default(),
         })
     }

@@ -4,7 +4,7 @@ use domain::{Event, Owner, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::item::{
-    TaskItem, context_partition, message_key, owner_partition, push_list, sorted_at, status_place,
+    TaskItem, context_partition, is_over, message_key, owner_partition, push_list, sorted_at, status_place,
 };
 use super::pieces::{Cut, MOST, cut, write_entry_pieces};
 use super::push::PushItem;
@@ -142,6 +142,25 @@ impl Tasks<'_> {
     /// As [`Tasks::create`].
     pub async fn create_chosen(&self, new: &NewRecord<'_>) -> Result<Created, StoreError> {
         Box::pin(self.put_new(new, Created::Taken)).await
+    }
+
+    /// What became of the message before, where it is known or there is a task of its id; nothing is written.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn known(&self, new: &NewRecord<'_>) -> Result<Option<Created>, StoreError> {
+        let (table, task) = (self.table(), new.task);
+        let (key, now) = (TaskKey::from(task), task.created_at);
+        let message = message_key(&task.tenant, &task.agent, &task.owner, new.message_id);
+        let Some(item) = self.store.item(table, &message).await? else {
+            let taken = self.find(&key, now).await?;
+            return Ok(taken.map(|_| Created::Taken));
+        };
+        let known: MessageItem = decode(table, item)?;
+        match is_over(known.expires_at, now) {
+            true => Ok(None),
+            false => Ok(Some(self.repeated(&key, new, known, Created::Taken).await?)),
+        }
     }
 
     /// `itself` is said where the message has made this very task.

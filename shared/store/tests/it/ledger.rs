@@ -407,3 +407,49 @@ async fn an_admission_and_an_end_are_two_calls_and_two_units_each() {
     println!("at most {most} units, with thirty tasks of a user in nine hours");
     assert!(most <= 4.0, "{most}");
 }
+
+#[test]
+fn a_day_ends_at_midnight_in_utc() {
+    let at = |millis| next_day(Timestamp::from_millis(millis)).millis();
+    assert_eq!(at(0), 86_400_000);
+    assert_eq!(at(86_399_999), 86_400_000);
+    assert_eq!(at(86_400_000), 2 * 86_400_000);
+}
+
+#[tokio::test]
+async fn an_owner_has_five_streams_at_once_and_each_ends_by_itself() {
+    let (store, _database) = store_testing::start().await;
+    let acme = tenant("acme");
+    let open = async |user: &str, at| {
+        let user = owner(user);
+        let ledger = store.ledger();
+        ledger
+            .open_stream((&acme, &user), (at, seconds(60)))
+            .await
+            .unwrap()
+    };
+    let mut held = Vec::new();
+    for _ in 0..5 {
+        held.push(open("guest-1", now()).await.ok().unwrap());
+    }
+    let over = open("guest-1", later(1)).await.err().unwrap();
+    let refused = OverQuota {
+        limit: Limit::Streams,
+        whose: Whose::Owner,
+        most: 5,
+        until: later(60),
+    };
+    assert_eq!(over, refused);
+    assert!(open("guest-2", now()).await.is_ok(), "the neighbour is served");
+    // One that is closed makes room at once; of a process that died they end by themselves.
+    held.pop();
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let again = open("guest-1", later(2)).await.ok().unwrap();
+    assert!(open("guest-1", later(3)).await.is_err());
+    held.into_iter().for_each(std::mem::forget);
+    std::mem::forget(again);
+    for _ in 0..4 {
+        std::mem::forget(open("guest-1", later(60)).await.ok().unwrap());
+    }
+    assert!(open("guest-1", later(60)).await.is_err());
+}

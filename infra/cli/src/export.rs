@@ -70,7 +70,12 @@ impl Row {
     }
 
     fn focus(&self, tenant: &str) -> Option<[String; 31]> {
-        let month = self.day.format("%Y-%m-01").to_string().parse::<NaiveDate>().ok()?;
+        let month = self
+            .day
+            .format("%Y-%m-01")
+            .to_string()
+            .parse::<NaiveDate>()
+            .ok()?;
         let next = month.checked_add_months(chrono::Months::new(1))?;
         let moment = |day: NaiveDate| format!("{day}T00:00:00Z");
         let cost = self.dollars();
@@ -133,9 +138,20 @@ pub(super) fn focus(tenant: &str, rows: &[Row]) -> Result<String, Failure> {
 pub(super) fn csv(tenant: &str, rows: &[Row]) -> Result<String, Failure> {
     let head = ["day", "tenant", "owner", "agent", "tasks", "failed", "dollars"];
     let each = rows.iter().map(|row| {
-        let (owner, agent) = row.of.clone().unwrap_or_else(|| ("shared".to_owned(), String::new()));
+        let (owner, agent) = row
+            .of
+            .clone()
+            .unwrap_or_else(|| ("shared".to_owned(), String::new()));
         let (tasks, failed) = (row.tasks.to_string(), row.failed.to_string());
-        [row.day.to_string(), tenant.to_owned(), owner, agent, tasks, failed, row.dollars()]
+        [
+            row.day.to_string(),
+            tenant.to_owned(),
+            owner,
+            agent,
+            tasks,
+            failed,
+            row.dollars(),
+        ]
     });
     written(&head.map(str::to_owned), each)
 }
@@ -167,8 +183,20 @@ mod tests {
         let day = NaiveDate::from_ymd_opt(2026, 12, 31).unwrap();
         let of = Some(("user-ada".to_owned(), "host".to_owned()));
         vec![
-            Row { day, of, tasks: 3, failed: 1, micro_dollars: 331 },
-            Row { day, of: None, tasks: 0, failed: 0, micro_dollars: 2_093_040 },
+            Row {
+                day,
+                of,
+                tasks: 3,
+                failed: 1,
+                micro_dollars: 331,
+            },
+            Row {
+                day,
+                of: None,
+                tasks: 0,
+                failed: 0,
+                micro_dollars: 2_093_040,
+            },
         ]
     }
 

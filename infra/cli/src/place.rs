@@ -178,7 +178,9 @@ pub(super) fn admin(endpoints: &Endpoints, path: &str) -> url::Url {
 impl RunningSystem {
     /// What is set of a tenant.
     pub(super) async fn settings(&self, name: &Tenant) -> Result<Map<String, Value>, Failure> {
-        let told = self.ask(|endpoints| Call::get(admin(endpoints, "/tenants"))).await?;
+        let told = self
+            .ask(|endpoints| Call::get(admin(endpoints, "/tenants")))
+            .await?;
         let tenants = told.get("tenants").and_then(Value::as_array);
         let is_it = |own: &&Value| own.get("name").and_then(Value::as_str) == Some(name.name());
         let own = tenants.into_iter().flatten().find(is_it);

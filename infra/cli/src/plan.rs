@@ -75,11 +75,18 @@ impl Plan {
         outln!("plan: {}", plan.map_or("none", |plan| plan.name));
         let told = serde_json::to_value(quota_of(said)).map_err(Failure::other)?;
         for (key, limit) in told.as_object().into_iter().flatten() {
-            let alone = if said(key).is_some() { "  (set for it alone)" } else { "" };
+            let alone = if said(key).is_some() {
+                "  (set for it alone)"
+            } else {
+                ""
+            };
             outln!("{key}: {limit}{alone}");
         }
         let shares = said(domain::SHARES).filter(|shares| !shares.is_empty());
-        outln!("a user's share: a tenth{}", shares.map_or_else(String::new, |own| format!("; in hundredths {own}")));
+        outln!(
+            "a user's share: a tenth{}",
+            shares.map_or_else(String::new, |own| format!("; in hundredths {own}"))
+        );
         Ok(())
     }
 }
@@ -106,7 +113,10 @@ impl Share {
         let owner = user.and_then(|user| text(user, "subject"));
         let owner = owner.ok_or_else(|| Failure::other(format!("there is no user {}", self.username)))?;
         let own = self.whose.place.settings(&self.whose.tenant).await?;
-        let shares = own.get(domain::SHARES).and_then(Value::as_str).unwrap_or_default();
+        let shares = own
+            .get(domain::SHARES)
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let begins = format!("{owner}=");
         let mut shares: Vec<String> = shares
             .split_ascii_whitespace()
@@ -118,7 +128,10 @@ impl Share {
         let body = json!({ domain::SHARES: shares });
         self.whose.ask(Method::PATCH, "/settings", Some(&body)).await?;
         let percent = self.percent.unwrap_or(10);
-        outln!("{} may use {percent} hundredths of the plan, within ten seconds", self.username);
+        outln!(
+            "{} may use {percent} hundredths of the plan, within ten seconds",
+            self.username
+        );
         Ok(())
     }
 }

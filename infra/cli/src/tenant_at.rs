@@ -79,7 +79,9 @@ impl At {
     /// What is set of a tenant of the running system.
     pub(super) async fn settings(&self, name: &Tenant) -> Result<Map<String, Value>, Failure> {
         if self.aws {
-            return Err(Failure::other("what is set on AWS is not told here: say what to set"));
+            return Err(Failure::other(
+                "what is set on AWS is not told here: say what to set",
+            ));
         }
         self.needs_running()?;
         self.place.settings(name).await

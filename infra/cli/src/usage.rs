@@ -152,8 +152,14 @@ impl Told {
             *cost += row.micro_dollars;
         }
         let sums = sums.into_iter();
-        sums.map(|(key, (tasks, cost))| format!("{key}  {} tasks, {} dollars", grouped(tasks), export::dollars(cost)))
-            .collect()
+        sums.map(|(key, (tasks, cost))| {
+            format!(
+                "{key}  {} tasks, {} dollars",
+                grouped(tasks),
+                export::dollars(cost)
+            )
+        })
+        .collect()
     }
 
     fn text(&self, name: &str) -> String {

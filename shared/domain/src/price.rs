@@ -46,6 +46,8 @@ const BESIDE_BODY: u64 = 700;
 const JOB_BYTES: u64 = 570;
 /// Bytes of an entry of the log, with what DynamoDB bills beside an item.
 const EVENT_BYTES: f64 = 900.0;
+/// Write units of the ledger: owner and tenant, at the beginning and at the end.
+const LEDGER: f64 = 4.0;
 /// Gigabytes by seconds of an invocation of a host: it uses 256 MB, for about 18 ms.
 const GB_SECONDS: f64 = 0.0045;
 /// Bytes that an invocation logs: its own lines, and Lambda's of its start, end and report.
@@ -198,6 +200,7 @@ pub fn units(task: &Task, bytes: usize) -> Units {
             + first
             + later * (4.0 + 2.0 * whole)
             + end
+            + if task.kept.admitted { LEDGER } else { 0.0 }
             + jobs * DELEGATED.writes,
         stored: number(bytes) + EVENT_BYTES * (steps + 2.0) + jobs * DELEGATED.stored,
         sends: 1.0 + jobs * (1.0 + DELEGATED.sends) + 0.7 * again,

@@ -15,10 +15,10 @@ use std::time::Duration;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Timelike as _};
+use domain::price::Cost;
 use domain::{
     AgentName, Limit, OverQuota, Owner, Quota, Revision, Task, TaskId, TaskState, Tenant, Timestamp, Whose,
 };
-use domain::price::Cost;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::time::Instant;

@@ -206,7 +206,19 @@ pub(crate) fn every_alarm_watches_a_metric_that_something_emits() {
         let aws = of_aws(&stack);
         let alarms = stack.template.of_type("AWS::CloudWatch::Alarm");
         assert!(alarms.len() >= 3);
+        let runbooks = std::fs::read_to_string(root().join("docs/runbooks.md")).unwrap();
         for (id, alarm) in alarms {
+            // Whoever is woken by it finds what to do.
+            let told = alarm["AlarmDescription"].as_str().unwrap();
+            let section = told
+                .rsplit_once(" See docs/runbooks.md, ")
+                .map(|(_, name)| name.trim_end_matches('.'));
+            let section = section.unwrap_or_else(|| panic!("{id} leads to no runbook: {told}"));
+            let lines = runbooks
+                .split_once(&format!("## {section}\n"))
+                .map(|(_, after)| after.split("\n## ").next().unwrap());
+            let lines = lines.unwrap_or_else(|| panic!("there is no runbook {section}"));
+            assert!(lines.matches("\n- ").count() >= 9, "{section} has ten lines");
             let single = alarm.get("MetricName").is_some();
             let many = alarm["Metrics"].as_array().into_iter().flatten();
             let stats = many.filter_map(|each| each.pointer("/MetricStat/Metric"));

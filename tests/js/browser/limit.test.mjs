@@ -1,0 +1,49 @@
+// A user's share of the plan is used up: the page says so in a sentence, keeps what was typed, and sends it once there is room.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { ask, at, faults, shared } from './harness.mjs';
+
+const run = promisify(execFile);
+const all = shared();
+const command = (...words) => run(all.system.program, [...words, '--data', all.system.folder]);
+
+test('what is over the limit is kept, told in a sentence, and goes once an administrator has raised the share', { timeout: 240_000 }, async (t) => {
+  // A tenth of it is a user's: two tasks.
+  await command('tenant', 'plan', 'acme', 'starter', '--tasks-a-day', '20');
+  const told = await command('tenant', 'plan', 'acme');
+  assert.match(told.stdout, /plan: starter\n.*tasks_per_day: 20 {2}\(set for it alone\)/s);
+  const { page, check, expect } = await all.visit(t, 'ada');
+  expect(/429/);
+  // A process believes what it read of its tenant for ten seconds.
+  await page.waitForTimeout(11_000);
+  for (const place of ['Oslo', 'Rome']) {
+    await ask(page, `Will it rain in ${place} tomorrow?`);
+    await at(page).log.getByText(place).last().waitFor();
+    await page.getByText('Completed').nth(place === 'Oslo' ? 0 : 1).waitFor({ timeout: 60_000 });
+  }
+  await ask(page, 'Will it rain in Paris tomorrow?');
+  const sentence = page.getByRole('alert').getByText("You have used today's 2 tasks; more from 00:00 UTC, or ask your administrator");
+  await sentence.waitFor();
+  assert.deepEqual(await faults(page), []);
+  // Nothing is lost: it is there after a reload, and still not taken.
+  await page.reload();
+  await page.getByText('Will it rain in Paris tomorrow?').waitFor();
+  await sentence.waitFor();
+  await command('user', 'share', 'ada', '50', '--tenant', 'acme');
+  const badges = page.locator('.card .badge').getByText('Completed');
+  for (let round = 0; round < 15 && (await sentence.count()) > 0; round += 1) {
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.waitForTimeout(1_500);
+  }
+  await badges.nth(2).waitFor({ timeout: 60_000 });
+  assert.equal(await page.getByText('Will it rain in Paris tomorrow?').count() > 0, true);
+  // What it cost is told by user and day, and as a bill that other programs read.
+  const usage = async (...words) => (await command('usage', '--tenant', 'acme', '--days', '2', ...words)).stdout;
+  assert.match(await usage('--csv'), /^day,tenant,owner,agent,tasks,failed,dollars\n[\s\S]*,acme,person-ada,host,3,0,0\.000[0-9]{3}\n[\s\S]*,acme,shared,,0,0,0\.09/);
+  assert.match(await usage('--by', 'user'), /person-ada {2}3 tasks, 0\.000[0-9]{3} dollars\nshared/);
+  assert.match(await usage('--focus'), /^BilledCost,BillingAccountId,/);
+  check();
+});

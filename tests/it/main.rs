@@ -37,6 +37,7 @@ mod openapi;
 mod operator;
 mod priced;
 mod purged;
+mod quotas;
 mod readme;
 mod reads;
 mod rfc9700;

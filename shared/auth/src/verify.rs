@@ -312,10 +312,11 @@ impl Verifier {
             // No issuer of tenants can grant the platform's own rights.
             scopes.retain(|scope| !PLATFORM_SCOPES.contains(&scope.as_str()));
         }
-        match issuer.tenants {
-            TenantRule::Vouched => {}
+        match (&issuer.tenants, &issuer.keys) {
+            // A tenant's own key, vouched for or written down; whose keys are fetched from elsewhere may be anybody's.
+            (TenantRule::Vouched, _) | (TenantRule::One(_), KnownKeys::Static(_)) => {}
             // What it let its client of that name do, the tenant's host alone can.
-            TenantRule::Named if claims.client.is_some_and(|client| client == HOST_CLIENT) => {
+            (TenantRule::Named, _) if claims.client.is_some_and(|client| client == HOST_CLIENT) => {
                 scopes.insert(DELEGATED.to_owned());
             }
             _ => {

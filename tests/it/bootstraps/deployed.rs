@@ -77,6 +77,48 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "something has been due for minutes: is its tenant active?",
     ),
     (
+        "AirbnbAgentFunction",
+        "Ledger",
+        "dynamodb:UpdateItem",
+        "somebody else than a host calls it, whose tasks were not admitted before",
+    ),
+    (
+        "CalendarAgentFunction",
+        "Ledger",
+        "dynamodb:UpdateItem",
+        "somebody else than a host calls it, whose tasks were not admitted before",
+    ),
+    (
+        "HorizonAgentFunction",
+        "Ledger",
+        "dynamodb:UpdateItem",
+        "somebody else than a host calls it, whose tasks were not admitted before",
+    ),
+    (
+        "ReportAgentFunction",
+        "Ledger",
+        "dynamodb:UpdateItem",
+        "somebody else than a host calls it, whose tasks were not admitted before",
+    ),
+    (
+        "WeatherAgentFunction",
+        "Ledger",
+        "dynamodb:UpdateItem",
+        "somebody else than a host calls it, whose tasks were not admitted before",
+    ),
+    (
+        "ReportAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:GetItem",
+        "somebody asks how a task stands, who has a token: nobody else is let in",
+    ),
+    (
+        "WeatherAgentFunction",
+        "OwnTasksOfEveryTenant",
+        "dynamodb:GetItem",
+        "somebody asks how a task stands, who has a token: nobody else is let in",
+    ),
+    (
         "OauthCallbackFunction",
         "SessionsOfAnIssuer",
         "dynamodb:Query",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{EventKind, Message, Part, Stumble, TaskState, Timestamp, WorkNote};
+use domain::{EventKind, Job, Message, Part, Stumble, TaskState, Timestamp, WorkNote};
 use nlu::InputSchema;
 use store::{Attempts, Due, LeaseAfter};
 
@@ -92,6 +92,15 @@ impl Work<'_> {
         // Waiting is no failure: what comes next has all its attempts again.
         if !self.release(run, Due::At(until), Attempts::Reset).await? {
             return Err(ExecuteError::Stale);
+        }
+        let task = run.task();
+        let nobody = task.jobs.iter().all(Job::is_settled);
+        // Whoever is reminded tomorrow may ask for something else today.
+        if task.kept.admitted && nobody && until.since(run.now()) > LONGEST_DELAY {
+            let rests = self.agent.store.ledger().rests(task, run.now()).await;
+            if let Err(error) = rests {
+                tracing::warn!(tenant.id = task.tenant.name(), task.id = %task.id, %error, "a task that rests keeps its place");
+            }
         }
         Ok(self.parked(run, until).await)
     }

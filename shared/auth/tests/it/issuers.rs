@@ -230,3 +230,28 @@ fn one_server_speaks_for_each_tenant_under_that_tenants_name() {
         assert_eq!(check(iss, "acme"), Err(Refusal::Malformed), "{iss}");
     }
 }
+
+#[test]
+fn only_our_server_says_what_the_tenants_host_was_let_do_and_nobody_else_that_something_is_handed_on() {
+    let provider = provider();
+    let delegated = |issuer: Value, claims: Value| {
+        let verified = verifier(provider.described(issuer)).verify(&provider.token(claims), now());
+        verified.unwrap().scopes.contains(auth::scope::DELEGATED)
+    };
+    let ours = json!({ "issuer": "https://idp.example/{tenant}", "tenants": null, "profile": {
+        "scope_claim": "scp", "audience": "api://orders", "types": ["JWT"],
+        "audiences_beside": ["https://login.example/userinfo"] } });
+    let of = |client: Value, scope: &str| json!({ "iss": "https://idp.example/acme", "tenant_id": "acme", "client_id": client, "scope": scope, "scp": scope });
+    assert!(delegated(ours.clone(), of(json!("host"), "tasks")));
+    for client in [json!("app"), json!(["host"]), json!(7), json!(null)] {
+        assert!(
+            !delegated(ours.clone(), of(client.clone(), "tasks delegated")),
+            "{client}"
+        );
+    }
+    let theirs = json!({});
+    assert!(!delegated(
+        theirs,
+        json!({ "client_id": "host", "scope": "tasks delegated", "scp": "tasks delegated" })
+    ));
+}

@@ -184,14 +184,15 @@ pub fn units(task: &Task, bytes: usize) -> Units {
     let whole = kilobytes(bytes);
     let begun = kilobytes(bytes - (jobs * JOB_BYTES).min(bytes / 2));
     let steps = (task.rev / 2).saturating_sub(1);
-    let again = number(steps.saturating_sub(1 + jobs));
+    // Not each of them finds something to do.
+    let again = 0.8 * number(steps.saturating_sub(1 + jobs));
     let (jobs, later, steps) = (number(jobs), number(steps.saturating_sub(1)), number(steps));
     let created = 6.0 + 2.0 * begun;
     let first = (5.0 + 2.0 * begun) * steps.min(1.0);
     let end = 9.0 + 2.0 * steps + 2.0 * whole;
     let own = 2.0 + 2.0 * jobs + 0.6 * again;
     Units {
-        requests: 1.0 + jobs * (1.0 + DELEGATED.requests),
+        requests: 1.0 + jobs * (1.0 + DELEGATED.requests) + 0.25 * again,
         invocations: own + jobs * DELEGATED.invocations,
         gb_seconds: own * GB_SECONDS + jobs * DELEGATED.gb_seconds,
         reads: 1.4 + jobs * (1.9 + DELEGATED.reads),

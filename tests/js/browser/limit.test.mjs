@@ -17,25 +17,26 @@ test('what is over the limit is kept, told in a sentence, and goes once an admin
   assert.match(told.stdout, /plan: starter\n.*tasks_per_day: 20 {2}\(set for it alone\)/s);
   const { page, check, expect } = await all.visit(t, 'ada');
   expect(/429/);
+  const badges = page.locator('.card .badge').getByText('Completed');
+  const waiting = page.locator('.pending').filter({ hasText: 'Paris' });
   // A process believes what it read of its tenant for ten seconds.
   await page.waitForTimeout(11_000);
   for (const place of ['Oslo', 'Rome']) {
     await ask(page, `Will it rain in ${place} tomorrow?`);
-    await at(page).log.getByText(place).last().waitFor();
-    await page.getByText('Completed').nth(place === 'Oslo' ? 0 : 1).waitFor({ timeout: 60_000 });
+    await badges.nth(place === 'Oslo' ? 0 : 1).waitFor({ timeout: 60_000 });
   }
   await ask(page, 'Will it rain in Paris tomorrow?');
-  const sentence = page.getByRole('alert').getByText("You have used today's 2 tasks; more from 00:00 UTC, or ask your administrator");
+  const sentence = waiting.getByRole('alert').getByText("You have used today's 2 tasks; more from 00:00 UTC, or ask your administrator");
   await sentence.waitFor();
   assert.deepEqual(await faults(page), []);
   // Nothing is lost: it is there after a reload, and still not taken.
   await page.reload();
-  await page.getByText('Will it rain in Paris tomorrow?').waitFor();
+  await waiting.waitFor();
   await sentence.waitFor();
   await command('user', 'share', 'ada', '50', '--tenant', 'acme');
-  const badges = page.locator('.card .badge').getByText('Completed');
-  for (let round = 0; round < 15 && (await sentence.count()) > 0; round += 1) {
-    await page.getByRole('button', { name: 'Try again' }).click();
+  for (let round = 0; round < 15 && (await waiting.count()) > 0; round += 1) {
+    const again = waiting.getByRole('button', { name: 'Try again' });
+    if (await again.count()) await again.click();
     await page.waitForTimeout(1_500);
   }
   await badges.nth(2).waitFor({ timeout: 60_000 });

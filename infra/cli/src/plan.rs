@@ -110,7 +110,7 @@ impl Share {
         let text = |user: &Value, name: &str| user.get(name).and_then(Value::as_str).map(str::to_owned);
         let named = |user: &&Value| text(user, "username").as_deref() == Some(self.username.as_str());
         let user = users.into_iter().flatten().find(named);
-        let owner = user.and_then(|user| text(user, "subject"));
+        let owner = user.and_then(|user| text(user, "owner"));
         let owner = owner.ok_or_else(|| Failure::other(format!("there is no user {}", self.username)))?;
         let own = self.whose.place.settings(&self.whose.tenant).await?;
         let shares = own

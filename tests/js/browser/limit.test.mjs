@@ -34,17 +34,18 @@ test('what is over the limit is kept, told in a sentence, and goes once an admin
   await waiting.waitFor();
   await sentence.waitFor();
   await command('user', 'share', 'ada', '50', '--tenant', 'acme');
-  for (let round = 0; round < 15 && (await waiting.count()) > 0; round += 1) {
+  const answer = at(page).answer.filter({ hasText: 'Paris' });
+  for (let round = 0; round < 20 && (await answer.count()) === 0; round += 1) {
     const again = waiting.getByRole('button', { name: 'Try again' });
     if (await again.count()) await again.click();
-    await page.waitForTimeout(1_500);
+    await page.waitForTimeout(2_000);
   }
-  await badges.nth(2).waitFor({ timeout: 60_000 });
-  assert.equal(await page.getByText('Will it rain in Paris tomorrow?').count() > 0, true);
+  await answer.first().waitFor({ timeout: 60_000 });
+  assert.equal(await waiting.count(), 0, 'nothing waits any more');
   // What it cost is told by user and day, and as a bill that other programs read.
   const usage = async (...words) => (await command('usage', '--tenant', 'acme', '--days', '2', ...words)).stdout;
-  assert.match(await usage('--csv'), /^day,tenant,owner,agent,tasks,failed,dollars\n[\s\S]*,acme,person-ada,host,3,0,0\.000[0-9]{3}\n[\s\S]*,acme,shared,,0,0,0\.09/);
-  assert.match(await usage('--by', 'user'), /person-ada {2}3 tasks, 0\.000[0-9]{3} dollars\nshared/);
+  assert.match(await usage('--csv'), /^day,tenant,owner,agent,tasks,failed,dollars\n[\s\S]*,acme,person-[\w-]+,host,3,0,0\.000[0-9]{3}\n[\s\S]*,acme,shared,,0,0,0\.09/);
+  assert.match(await usage('--by', 'user'), /person-[\w-]+ {2}3 tasks, 0\.000[0-9]{3} dollars\nshared/);
   assert.match(await usage('--focus'), /^BilledCost,BillingAccountId,/);
   check();
 });

@@ -184,8 +184,7 @@ pub fn units(task: &Task, bytes: usize) -> Units {
     let whole = kilobytes(bytes);
     let begun = kilobytes(bytes - (jobs * JOB_BYTES).min(bytes / 2));
     let steps = (task.rev / 2).saturating_sub(1);
-    // Not each of them finds something to do.
-    let again = 0.8 * number(steps.saturating_sub(1 + jobs));
+    let again = number(steps.saturating_sub(1 + jobs));
     let (jobs, later, steps) = (number(jobs), number(steps.saturating_sub(1)), number(steps));
     let created = 6.0 + 2.0 * begun;
     let first = (5.0 + 2.0 * begun) * steps.min(1.0);

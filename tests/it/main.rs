@@ -35,6 +35,7 @@ mod oauth_clients;
 mod onboarding;
 mod openapi;
 mod operator;
+mod priced;
 mod purged;
 mod quotas;
 mod readme;

@@ -450,7 +450,7 @@ fn the_commands_that_take_a_tenant_out_undo_what_was_done() {
 fn a_name_that_is_taken_is_not_given_to_other_keys_and_a_tenant_is_suspended_by_its_name() {
     let shell = Shell::new();
     let keys = shell.keys();
-    let add = [
+    let mut add = vec![
         "tenant",
         "add",
         "initech",
@@ -458,6 +458,16 @@ fn a_name_that_is_taken_is_not_given_to_other_keys_and_a_tenant_is_suspended_by_
         "--out",
         keys.to_str().unwrap(),
     ];
+    // In production an address is its own, and said before anything is made.
+    let refused = binary::run(&add);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        !refused.status.success()
+            && said.contains("the stage prod wants a domain of its own")
+            && !keys.exists(),
+        "{said}"
+    );
+    add.extend(["--public-url", "https://initech.example"]);
     let script = printed(&add);
     let refused = shell.refused_with(&script, &[("PREFIX", "initech.00000000")]);
     assert!(refused.contains("there is a tenant initech already"), "{refused}");

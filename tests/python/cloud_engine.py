@@ -96,15 +96,39 @@ class Stage:
         p = dict(p)
         settings = p.pop("MethodSettings")
         assert all(each["ResourcePath"] == "/*" and each["HttpMethod"] == "*" for each in settings)
+        Stage.log(p)
         client("apigateway").create_stage(**_lower(p))
         return p["StageName"], {}
 
+    def log(p):
+        """API Gateway writes lines under the account's role, and only into a group that is there."""
+        logged = p.pop("AccessLogSetting", None)
+        if logged:
+            name = logged["DestinationArn"].split(":log-group:")[1]
+            groups = client("logs").describe_log_groups(logGroupNamePrefix=name)["logGroups"]
+            assert [each["logGroupName"] for each in groups] == [name], (name, groups)
+            assert Account.role, "no role to write logs with"
+
     def update(ref, p):
+        Stage.log(dict(p))
         change = {"op": "replace", "path": "/deploymentId", "value": p["DeploymentId"]}
         client("apigateway").update_stage(restApiId=p["RestApiId"], stageName=ref, patchOperations=[change])
 
     def delete(ref, p):
         client("apigateway").delete_stage(restApiId=p["RestApiId"], stageName=ref)
+
+
+class Account:
+    """What API Gateway knows of the whole account; it outlives the stack."""
+
+    role = None
+
+    def create(name, p):
+        Account.role = p["CloudWatchRoleArn"]
+        return name, {}
+
+    def delete(ref, p):
+        pass
 
 
 class GatewayResponse:
@@ -169,6 +193,9 @@ class EventInvokeConfig:
     def create(name, p):
         client("lambda").put_function_event_invoke_config(**p)
         return name, {}
+
+    def update(ref, p):
+        client("lambda").put_function_event_invoke_config(**p)
 
     def delete(ref, p):
         of = {name: p[name] for name in ("FunctionName", "Qualifier")}
@@ -239,6 +266,7 @@ class RolePolicy:
 LACKING = {
     "AWS::SecretsManager::Secret": (Secret, "Name"),
     "AWS::ApiGateway::Stage": (Stage, ""),
+    "AWS::ApiGateway::Account": (Account, ""),
     "AWS::ApiGateway::GatewayResponse": (GatewayResponse, ""),
     "AWS::ApiGateway::DomainName": (DomainName, ""),
     "AWS::ApiGateway::BasePathMapping": (BasePathMapping, ""),

@@ -113,20 +113,8 @@ impl Brand {
                 "say what the brand is: --name, --accent, --accent-dark, --logo or --reset",
             ));
         }
-        self.at.needs_running()?;
-        let told = self
-            .at
-            .place()
-            .ask(|endpoints| Call::get(admin(endpoints, "/tenants")));
-        let told = told.await?;
-        let tenants = told.get("tenants").and_then(Value::as_array);
-        let own = tenants
-            .into_iter()
-            .flatten()
-            .find(|own| own["name"] == self.tenant.name());
-        let own =
-            own.ok_or_else(|| Failure::other(format!("there is no tenant {} here", self.tenant.name())))?;
-        let said = |key: &str| own.pointer(&format!("/settings/{key}")).and_then(Value::as_str);
+        let own = self.at.settings(&self.tenant).await?;
+        let said = |key: &str| own.get(key).and_then(Value::as_str);
         for key in KEYS {
             outln!("{key}: {}", said(key).unwrap_or("not set"));
         }

@@ -30,6 +30,8 @@ fn refusal(status: StatusCode, body: &Value) -> String {
     let reasons = body.get("reasons").and_then(Value::as_array);
     let reasons: Vec<&str> = reasons.into_iter().flatten().filter_map(Value::as_str).collect();
     match text("message").or_else(|| text("error")) {
+        // A sentence for whoever asked: what is used up, until when, and who can raise it.
+        Some(said) if text("error") == Some("over_quota") => said.to_owned(),
         Some(said) if reasons.is_empty() => format!("refused ({}): {said}", status.as_u16()),
         Some(said) => format!("{said}: {}", reasons.join("; ")),
         None => format!("refused with status {}", status.as_u16()),
@@ -236,5 +238,7 @@ mod tests {
         );
         check(json!({"error": "x", "message": "no"}), "refused (422): no");
         check(json!(null), "refused with status 422");
+        let over = json!({"error": "over_quota", "message": "You have used today's 50 tasks"});
+        check(over, "You have used today's 50 tasks");
     }
 }

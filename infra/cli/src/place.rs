@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use domain::{SystemEntropy, Tenant};
 use http::Method;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Failure;
 use crate::client::{Call, Client, ClientError};
@@ -173,6 +173,21 @@ impl Resting {
 /// Below the gateway's own route for changes.
 pub(super) fn admin(endpoints: &Endpoints, path: &str) -> url::Url {
     local::address::below(&admin::url(&endpoints.gateway), path)
+}
+
+impl RunningSystem {
+    /// What is set of a tenant.
+    pub(super) async fn settings(&self, name: &Tenant) -> Result<Map<String, Value>, Failure> {
+        let told = self
+            .ask(|endpoints| Call::get(admin(endpoints, "/tenants")))
+            .await?;
+        let tenants = told.get("tenants").and_then(Value::as_array);
+        let is_it = |own: &&Value| own.get("name").and_then(Value::as_str) == Some(name.name());
+        let own = tenants.into_iter().flatten().find(is_it);
+        let own = own.ok_or_else(|| Failure::other(format!("there is no tenant {} here", name.name())))?;
+        let settings = own.get("settings").and_then(Value::as_object);
+        Ok(settings.cloned().unwrap_or_default())
+    }
 }
 
 /// A tenant, and where it is.

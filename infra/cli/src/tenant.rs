@@ -12,6 +12,7 @@ use super::Failure;
 use super::brand::Brand;
 use super::orders::operator;
 use super::place::{RunningSystem, admin};
+use super::plan::Plan;
 use super::tenant_at::At;
 use super::tenant_aws::{NewTenant, OldTenant};
 use crate::client::Call;
@@ -43,6 +44,8 @@ pub(super) enum TenantCommand {
     Unset(Unset),
     /// Show or change a tenant's brand: its page's name, accent colours and logo
     Brand(Brand),
+    /// Show or change what a tenant may use: its plan, and what is set otherwise for it alone
+    Plan(Plan),
 }
 
 #[derive(Args)]
@@ -159,6 +162,7 @@ impl TenantCommand {
                 at.change(&name, &changes).await
             }
             Self::Brand(brand) => brand.run().await,
+            Self::Plan(plan) => plan.run().await,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use domain::{SettingChange, Tenant};
 use http::Method;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::Failure;
 use super::place::{RunningSystem, admin};
@@ -74,6 +74,17 @@ impl At {
                 "settings lie in the database: start the system with `switchyard up`, then set them",
             )),
         }
+    }
+
+    /// What is set of a tenant of the running system.
+    pub(super) async fn settings(&self, name: &Tenant) -> Result<Map<String, Value>, Failure> {
+        if self.aws {
+            return Err(Failure::other(
+                "what is set on AWS is not told here: say what to set",
+            ));
+        }
+        self.needs_running()?;
+        self.place.settings(name).await
     }
 
     /// Prints how it is done on AWS.

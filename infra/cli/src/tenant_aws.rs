@@ -63,7 +63,7 @@ impl NewTenant {
             .out
             .clone()
             .unwrap_or_else(|| format!("{}-aws", tenant.name()).into());
-        let address = self.address.parameters()?;
+        let address = self.address.parameters(&self.place.stage)?;
         let users = named(&self.users)?;
         let stack = self.place.stack(tenant.incarnated(&SystemEntropy))?;
         let deploying = &self.place.deploying;
@@ -246,8 +246,15 @@ struct Address {
 }
 
 impl Address {
-    /// The parameters of either template.
-    fn parameters(&self) -> Result<Vec<(&'static str, String)>, Failure> {
+    /// The parameters of either template. In production an address is somebody's own: it is in tokens, cards, redirect URIs and
+    /// consents, and everybody would sign in anew if it moved. The templates refuse it too, after half an hour of building.
+    fn parameters(&self, stage: &str) -> Result<Vec<(&'static str, String)>, Failure> {
+        if stage == "prod" && self.domain.is_none() && self.public_url.is_none() {
+            return Err(Failure::other(
+                "the stage prod wants a domain of its own: --domain NAME --certificate ARN, or --public-url; \
+                 to try it out without one, name another stage with each command: --stage trial",
+            ));
+        }
         if let Some(url) = &self.public_url
             && (url.scheme() != "https" || url.path() != "/" || url.query().is_some())
         {
@@ -336,7 +343,7 @@ impl PlatformCommand {
 
 impl NewPlatform {
     fn run(self) -> Result<(), Failure> {
-        let mut given = self.address.parameters()?;
+        let mut given = self.address.parameters(&self.which.stage)?;
         given.extend(self.alarm_email.map(|address| ("AlarmEmail", address)));
         let mut wanted = vec![("Stage", self.which.stage.clone())];
         wanted.extend(given.iter().cloned());

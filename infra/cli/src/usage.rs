@@ -1,16 +1,21 @@
-//! `switchyard usage`: what a tenant's language models took, by day and model.
+//! `switchyard usage`: what a tenant's language models took, by day and model, and what its tasks cost.
 
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
 use clap::Args;
-use domain::Tenant;
+use domain::{Tenant, price};
 use serde::Deserialize;
-use store::{DayUsage, USAGE_DAYS_MAX};
+use store::{DayUsage, Spent, USAGE_DAYS_MAX};
 
 use super::Failure;
+use super::export::{self, Row};
 use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use crate::client::Call;
 
-/// Show how many tokens a tenant's language models used, by day (UTC) and model, and the limit
+/// Show what a tenant used: the tokens of its language models by day (UTC) and model, their limit, and what its tasks cost by list
+/// prices
 #[derive(Args)]
 pub(super) struct Usage {
     #[command(flatten)]
@@ -21,9 +26,18 @@ pub(super) struct Usage {
     /// How many days, including today
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=i64::from(USAGE_DAYS_MAX)))]
     days: u32,
+    /// What the costs of tasks are told by
+    #[arg(long, value_enum, default_value = "day")]
+    by: By,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["csv", "focus"])]
     json: bool,
+    /// Print what tasks cost as CSV: a row for each day, owner and agent, and one for what belongs to no task
+    #[arg(long, conflicts_with = "focus")]
+    csv: bool,
+    /// The same as FOCUS 1.2, for programs that read bills
+    #[arg(long)]
+    focus: bool,
     /// Ask the system on AWS, with this machine's AWS credentials, profile and region
     #[arg(long, conflicts_with_all = ["data", "endpoints"])]
     aws: bool,
@@ -32,9 +46,21 @@ pub(super) struct Usage {
     stage: String,
 }
 
+/// What costs are told by.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    Day,
+    Month,
+    User,
+    Agent,
+}
+
 /// What there is to tell.
 #[derive(Deserialize)]
 struct Told {
+    /// What tasks cost, by day, owner and agent.
+    #[serde(default)]
+    spent: Vec<Spent>,
     /// The tenant's own, or that of its deployment where it is known.
     limit: Option<u64>,
     /// The newest first.
@@ -56,7 +82,16 @@ impl Usage {
             return Ok(());
         }
         let told: Told = serde_json::from_value(told).map_err(Failure::other)?;
+        if self.csv || self.focus {
+            let rows = told.rows();
+            let export = if self.focus { export::focus } else { export::csv };
+            outln!("{}", export(name, &rows)?);
+            return Ok(());
+        }
         outln!("{}", told.text(name));
+        for line in told.costs(self.by) {
+            outln!("{line}");
+        }
         Ok(())
     }
 
@@ -85,6 +120,48 @@ impl Usage {
 }
 
 impl Told {
+    /// What each costs, and what belongs to no task of each of the days.
+    fn rows(&self) -> Vec<Row> {
+        let mut days: BTreeMap<NaiveDate, u64> = BTreeMap::new();
+        for spent in &self.spent {
+            *days.entry(spent.day).or_default() += spent.tasks;
+        }
+        let shared = days.into_iter().map(|(day, tasks)| Row {
+            day,
+            of: None,
+            tasks: 0,
+            failed: 0,
+            micro_dollars: price::shared(tasks),
+        });
+        self.spent.iter().map(Row::of).chain(shared).collect()
+    }
+
+    /// Sums of what tasks cost.
+    fn costs(&self, by: By) -> Vec<String> {
+        let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for row in self.rows() {
+            let key = match (by, &row.of) {
+                (By::Day, _) => row.day.to_string(),
+                (By::Month, _) => row.day.format("%Y-%m").to_string(),
+                (By::User, Some((owner, _))) => owner.clone(),
+                (By::Agent, Some((_, agent))) => agent.clone(),
+                (_, None) => "shared".to_owned(),
+            };
+            let (tasks, cost) = sums.entry(key).or_default();
+            *tasks += row.tasks;
+            *cost += row.micro_dollars;
+        }
+        let sums = sums.into_iter();
+        sums.map(|(key, (tasks, cost))| {
+            format!(
+                "{key}  {} tasks, {} dollars",
+                grouped(tasks),
+                export::dollars(cost)
+            )
+        })
+        .collect()
+    }
+
     fn text(&self, name: &str) -> String {
         let limit = self.limit.map_or_else(
             || "no limit of its own: what its deployment allows".to_owned(),
@@ -158,6 +235,7 @@ mod tests {
              \x20 bedrock:n  1 call, 3 in, 4 out"
         );
         let none = Told {
+            spent: Vec::new(),
             limit: None,
             days: Vec::new(),
         };

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::Failure;
 use super::orders::operator;
 use super::place::Whose;
+use super::plan::Share;
 use local::functions::identity::display_name;
 
 /// Add, list, reset and remove a tenant's users
@@ -24,6 +25,8 @@ pub(super) enum User {
     Reset(One),
     /// Remove a user: every sign-in, code and refresh token ends at once
     Remove(One),
+    /// Let a user use more, or less, of the tenant's plan than a tenth
+    Share(Share),
     /// End every sign-in of a person to the chat, also of a person of another issuer
     End(Person),
 }
@@ -116,6 +119,7 @@ impl User {
                     .await?;
                 outln!("{username} signs in with {} from now on", password(&told));
             }
+            Self::Share(share) => return share.run().await,
             Self::Remove(One { username, whose, at }) => {
                 plain(&username)?;
                 if at.aws {

@@ -194,7 +194,8 @@ impl Usage {
         let settings = store.tenants().settings(&tenant).await?.unwrap_or_default();
         let limit = domain::tokens_per_day(|key| settings.get(key).map(String::as_str));
         let days = store.usage().last(&tenant, SystemClock.now(), self.days).await?;
-        Ok(serde_json::json!({ "limit": limit, "days": days }).to_string())
+        let spent = store.ledger().spent(&tenant, SystemClock.now(), self.days).await?;
+        Ok(serde_json::json!({ "limit": limit, "days": days, "spent": spent }).to_string())
     }
 }
 

@@ -42,6 +42,7 @@ mod job_log;
 pub mod links;
 mod message;
 mod plan;
+pub mod price;
 mod quota;
 mod rest;
 mod setting;

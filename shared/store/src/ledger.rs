@@ -15,6 +15,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Timelike as _};
+use domain::price::Cost;
 use domain::{
     AgentName, Limit, OverQuota, Owner, Quota, Revision, Task, TaskId, TaskState, Tenant, Timestamp, Whose,
 };
@@ -25,6 +26,7 @@ use tokio::time::Instant;
 use crate::change::{Change, number, text};
 use crate::codec::{Item, Key, text_of};
 use crate::dynamo::{Query, Written};
+use crate::packed::kept_bytes;
 use crate::tasks::TaskKey;
 use crate::usage::{KEPT, day_of, key as tenant_key};
 use crate::{Store, StoreError};
@@ -105,7 +107,7 @@ impl Ended {
         Self {
             outcome: task.status.state,
             took: task.status.at.since(task.created_at),
-            cost: 0,
+            cost: Cost::of(task, kept_bytes(task)).all(),
         }
     }
 

@@ -41,6 +41,7 @@ mod purge;
 mod record;
 pub mod schema;
 mod sessions;
+mod spent;
 mod tasks;
 mod tenants;
 mod transact;
@@ -70,6 +71,7 @@ pub use ledger::{
 };
 pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};
+pub use packed::kept_bytes;
 pub use page::{Page, PageRequest};
 pub use private_types::PrivateTypes;
 pub use purge::{Purge, PurgeError, Purged};
@@ -79,6 +81,7 @@ pub use sessions::{
     Person, Profile, PushSubscription, Pushes, SHARES_MAX, Session, Sessions, Share, SharedAgent, SignedIn,
     StoredMessage, Verdict, person_id,
 };
+pub use spent::Spent;
 pub use tasks::{
     AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,
     DeliveryFilter, DeliveryState, Due, Head, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed,

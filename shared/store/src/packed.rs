@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::Task;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use serde::de::{Error, Visitor};
@@ -40,6 +41,13 @@ pub(crate) fn packed(plain: &str) -> AttributeValue {
         Some(bytes) => AttributeValue::B(bytes.into()),
         None => text(plain),
     }
+}
+
+/// How many bytes the record of a task takes as it lies in its item and its pieces.
+#[must_use]
+pub fn kept_bytes(task: &Task) -> usize {
+    let plain = serde_json::to_string(task).unwrap_or_default();
+    deflated(&plain).map_or(plain.len(), |packed| packed.len())
 }
 
 fn deflated(plain: &str) -> Option<Vec<u8>> {

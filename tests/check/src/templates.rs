@@ -426,3 +426,79 @@ pub(crate) fn every_api_takes_so_many_requests_a_second_and_no_more() {
         }
     }
 }
+
+pub(crate) fn production_has_an_address_of_its_own() {
+    for stack in [platform(), tenant("acme")] {
+        let refusals = |given: &[(&str, &str)]| stack.with(given).refusals();
+        let bare = refusals(&[]);
+        assert!(
+            matches!(bare.as_slice(), [one] if one.starts_with("The stage prod wants")),
+            "{bare:?}"
+        );
+        let certificate = "arn:aws:acm:eu-north-1:123456789012:certificate/0f1e";
+        let domain = [("DomainName", "a.example.com"), ("CertificateArn", certificate)];
+        assert_eq!(refusals(&domain), [""; 0]);
+        assert_eq!(refusals(&[("PublicUrl", "https://a.example.com")]), [""; 0]);
+        assert_eq!(refusals(&[("Stage", "trial")]), [""; 0]);
+        // Half a domain is none.
+        assert!(!refusals(&domain[..1]).is_empty());
+    }
+}
+
+pub(crate) fn a_line_of_an_api_holds_nothing_that_is_secret() {
+    for stack in [platform(), tenant("acme")] {
+        let stages = stack.template.of_type("AWS::ApiGateway::Stage");
+        let logged = &stages["ApiStage"]["AccessLogSetting"];
+        let format = logged["Format"].as_str().unwrap();
+        let line: std::collections::BTreeMap<String, String> = serde_json::from_str(format).unwrap();
+        // AWS wants one of the two ids.
+        assert_eq!(line["requestId"], "$context.requestId");
+        let variables: std::collections::BTreeSet<&str> = line.values().map(String::as_str).collect();
+        let harmless = [
+            "requestId",
+            "requestTimeEpoch",
+            "httpMethod",
+            "resourcePath",
+            "status",
+            "responseLatency",
+            "integrationLatency",
+            "responseLength",
+            "error.responseType",
+        ];
+        let harmless = harmless.map(|name| format!("$context.{name}"));
+        assert!(
+            variables
+                .iter()
+                .all(|each| harmless.iter().any(|good| good == each)),
+            "{variables:?}"
+        );
+        let group = stack.text(&stack.template.of_type("AWS::Logs::LogGroup")["ApiLogs"]["LogGroupName"]);
+        let destination = stack.text(&logged["DestinationArn"]);
+        assert!(
+            destination.ends_with(&format!(":log-group:{group}")),
+            "{destination}"
+        );
+    }
+    let platform = platform();
+    let stage = platform.template.resources()["ApiStage"];
+    assert_eq!(
+        stage["DependsOn"], "ApiAccount",
+        "the role is there before anything is logged"
+    );
+}
+
+pub(crate) fn only_who_is_named_or_has_a_second_factor_may_purge() {
+    let stack = platform();
+    let role = &stack.template.of_type("AWS::IAM::Role")["PurgeRole"];
+    let condition =
+        |stack: &Stack| stack.value(&role["AssumeRolePolicyDocument"]["Statement"][0]["Condition"]);
+    assert_eq!(
+        condition(&stack),
+        json!({"Bool": {"aws:MultiFactorAuthPresent": "true"}})
+    );
+    let named = "arn:aws:iam::123456789012:role/operators";
+    assert_eq!(
+        condition(&stack.with(&[("PurgeOperator", named)])),
+        json!({"ArnEquals": {"aws:PrincipalArn": named}})
+    );
+}

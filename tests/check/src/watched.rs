@@ -93,6 +93,22 @@ fn of_aws(stack: &Stack) -> BTreeSet<Metric> {
     all
 }
 
+/// What a query of Metrics Insights looks through. Its answer is short, however many there are: one line, or the first few.
+fn query(expression: &str, metrics: &BTreeSet<Metric>) -> Option<BTreeSet<Metric>> {
+    let pattern = r#"^SELECT [A-Z]+\((\w+)\) FROM SCHEMA\("([^"]+)", ([\w, ]+)\)(?: GROUP BY (\w+) ORDER BY [A-Z]+\(\) DESC LIMIT ([0-9]+))?$"#;
+    let told = regex_lite::Regex::new(pattern).unwrap().captures(expression)?;
+    let dimensions: BTreeSet<&str> = told[3].split(", ").collect();
+    if let (Some(by), Some(limit)) = (told.get(4), told.get(5)) {
+        assert!(dimensions.contains(by.as_str()), "{expression}");
+        assert!(limit.as_str().parse::<u32>().unwrap() <= 100, "{expression}");
+    }
+    let fits = |metric: &&Metric| {
+        let own: BTreeSet<&str> = metric.dimensions.keys().map(String::as_str).collect();
+        metric.namespace == told[2] && metric.name == told[1] && own == dimensions
+    };
+    Some(metrics.iter().filter(fits).cloned().collect())
+}
+
 /// What a search expression finds: `{namespace,dimensions}` to the letter, `Name="exact"`, `Name=part` and bare parts.
 fn search(expression: &str, metrics: &BTreeSet<Metric>) -> BTreeSet<Metric> {
     let inside = expression.strip_prefix("SEARCH('").and_then(|rest| {
@@ -190,7 +206,19 @@ pub(crate) fn every_alarm_watches_a_metric_that_something_emits() {
         let aws = of_aws(&stack);
         let alarms = stack.template.of_type("AWS::CloudWatch::Alarm");
         assert!(alarms.len() >= 3);
+        let runbooks = std::fs::read_to_string(root().join("docs/runbooks.md")).unwrap();
         for (id, alarm) in alarms {
+            // Whoever is woken by it finds what to do.
+            let told = alarm["AlarmDescription"].as_str().unwrap();
+            let section = told
+                .rsplit_once(" See docs/runbooks.md, ")
+                .map(|(_, name)| name.trim_end_matches('.'));
+            let section = section.unwrap_or_else(|| panic!("{id} leads to no runbook: {told}"));
+            let lines = runbooks
+                .split_once(&format!("## {section}\n"))
+                .map(|(_, after)| after.split("\n## ").next().unwrap());
+            let lines = lines.unwrap_or_else(|| panic!("there is no runbook {section}"));
+            assert!(lines.matches("\n- ").count() >= 9, "{section} has ten lines");
             let single = alarm.get("MetricName").is_some();
             let many = alarm["Metrics"].as_array().into_iter().flatten();
             let stats = many.filter_map(|each| each.pointer("/MetricStat/Metric"));
@@ -231,11 +259,42 @@ pub(crate) fn every_graph_of_the_dashboard_shows_what_it_is_called() {
         .unwrap();
     let body: Value = serde_json::from_str(&body).unwrap();
     let mut shown = BTreeMap::new();
+    let of_platform = of_aws(&platform);
     for widget in body["widgets"].as_array().unwrap() {
         let title = widget["properties"]["title"].as_str().unwrap();
+        if widget["type"] == "log" {
+            // By a field of the span that each line has, in groups that there are.
+            let query = widget["properties"]["query"].as_str().unwrap();
+            let groups = platform.template.of_type("AWS::Logs::LogGroup");
+            let groups: Vec<String> = groups
+                .values()
+                .map(|group| format!("SOURCE '{}'", platform.text(&group["LogGroupName"])))
+                .collect();
+            let (from, rest) = query.split_once(" | filter ").unwrap();
+            assert!(
+                from.split(" | ")
+                    .all(|one| groups.iter().any(|group| group == one)),
+                "{query}"
+            );
+            let mut fields = rest.split('`').skip(1).step_by(2);
+            let known = |field: &str| {
+                let field = field.strip_prefix("span.");
+                field.is_some_and(|field| sources.contains(&format!("{field} = tracing::field::Empty")))
+            };
+            assert!(fields.all(known) && query.ends_with("| limit 20"), "{query}");
+            continue;
+        }
         for row in widget["properties"]["metrics"].as_array().unwrap() {
             let found = match row[0]["expression"].as_str() {
-                Some(expression) => search(expression, &metrics),
+                Some(expression) => query(expression, &metrics).unwrap_or_else(|| {
+                    // CloudWatch shows 500 series of a search at most: none that grows with tenants.
+                    let found = search(expression, &metrics);
+                    assert!(
+                        found.is_subset(&of_platform),
+                        "{title} ends at some number of tenants: {row}"
+                    );
+                    found
+                }),
                 None => {
                     let one = Metric {
                         namespace: row[0].as_str().unwrap().to_owned(),
@@ -258,12 +317,12 @@ pub(crate) fn every_graph_of_the_dashboard_shows_what_it_is_called() {
     }
     let count = |title: &str| shown[title].len();
     assert_eq!(
-        count("Failed invocations"),
+        count("Failed invocations, the twenty functions with most"),
         platform.template.functions().len() + tenant.template.functions().len()
     );
     let queues = |stack: &Stack| stack.template.of_type("AWS::SQS::Queue").len();
     assert_eq!(
-        count("Wakes waiting, of every agent"),
+        count("Wakes waiting, the twenty longest queues"),
         queues(&platform) + queues(&tenant)
     );
     let tables = platform.template.of_type("AWS::DynamoDB::Table").len();

@@ -4,14 +4,16 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{FromRequestParts, Path, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Path, Query, State};
 use bytes::Bytes;
-use domain::{AgentId, Owner};
+use domain::price::Cost;
+use domain::{AgentId, Owner, TaskId};
 use http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::audit::{self, Action, Actor, Audit};
-use store::{ROLES, SignedIn};
+use store::{ROLES, SignedIn, TaskKey, kept_bytes};
 
 use crate::error::RouteError;
 use crate::ops::registry::Verb;
@@ -97,12 +99,40 @@ pub(crate) async fn act(
     Ok(Json(shown(&agent)))
 }
 
+/// Of which task usage is told, if not of days.
+#[derive(Deserialize)]
+pub(crate) struct Of {
+    task: Option<TaskId>,
+}
+
 /// `GET /api/ops/usage`: tokens of language models by day (UTC), and how many may be used in one: what the tenant has set, and the
-/// host's own limit without that. Days without any are left out.
+/// host's own limit without that. Days without any are left out. Beside them what tasks cost, by day, owner and agent, and what
+/// belongs to none; with `task=ID` what that one cost so far.
 pub(crate) async fn usage(
     State(room): State<Arc<AppState>>,
     Operator(_): Operator,
+    of: Result<Query<Of>, QueryRejection>,
 ) -> Result<Json<Value>, RouteError> {
+    let Query(Of { task }) =
+        of.map_err(|_| RouteError::invalid("invalid_request", "task is the id of a task"))?;
+    if let Some(id) = task {
+        let key = TaskKey {
+            tenant: room.tenant.clone(),
+            agent: room.agent.clone(),
+            id,
+        };
+        let stored = room.store.tasks().find(&key, room.clock.now()).await?;
+        let task = stored.ok_or(RouteError::NotFound)?.task;
+        let Cost { tokens, work } = Cost::of(&task, kept_bytes(&task));
+        return Ok(Json(json!({
+            "taskId": id, "state": task.status.state, "microDollars": tokens.saturating_add(work), "ofTokens": tokens,
+        })));
+    }
+    let spent = room
+        .store
+        .ledger()
+        .spent(&room.tenant, room.clock.now(), DAYS)
+        .await?;
     let days = room
         .store
         .usage()
@@ -111,7 +141,7 @@ pub(crate) async fn usage(
     // Where the tenant has set none, the host's own limit counts.
     let budget = room.own.tokens_per_day().await;
     Ok(Json(
-        json!({"days": days, "tokensPerDay": budget, "hostTokensPerDay": room.tokens_per_day}),
+        json!({"days": days, "tokensPerDay": budget, "hostTokensPerDay": room.tokens_per_day, "spent": spent}),
     ))
 }
 

@@ -34,7 +34,8 @@ export class ApiError extends Error {
 
   /** Whether the same request may do better later. */
   get mayPass(): boolean {
-    return this.status >= 500 || this.status === 408 || this.status === 429;
+    // A limit that is used up does not pass within a page's patience: its user is told, and sends again.
+    return this.status >= 500 || this.status === 408 || (this.status === 429 && this.code !== 'over_quota');
   }
 }
 

@@ -20,7 +20,7 @@
 //! | `PATCH /admin/tenants/{name}/settings` with `{"key": "value"}`, `null` to unset | changes its settings, all of these or none |
 //! | `PUT /admin/tenants/{name}/logo` with `{"logo": "Base64"}` | gives its page a logo |
 //! | `DELETE /admin/tenants/{name}/logo` | takes the logo away |
-//! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took, by day, the newest first |
+//! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took and its tasks cost, by day, the newest first |
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/tenants/{name}/token` with `{"owner", "audience", "scope"}` | makes a token of the tenant's, good for five minutes |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
@@ -401,8 +401,10 @@ async fn usage(
     let usual = site.outside.models.as_ref().map(|models| models.tokens_per_day);
     let limit = domain::tokens_per_day(|key| own.get(key).map(String::as_str)).or(usual);
     let listed = site.store.usage().last(&name, site.clock.now(), days).await;
+    let spent = site.store.ledger().spent(&name, site.clock.now(), days).await;
+    let spent = spent.map_err(StartError::part("ledger"))?;
     let days = listed.map_err(StartError::part("count of tokens"))?;
-    Ok(Json(json!({ "limit": limit, "days": days })))
+    Ok(Json(json!({ "limit": limit, "days": days, "spent": spent })))
 }
 
 async fn rotate(

@@ -562,6 +562,12 @@ impl Cloud {
         }
     }
 
+    /// How many requests there were to APIs.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.apis.requests.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
     /// Whether no function works on anything.
     #[must_use]
     pub fn quiet(&self) -> bool {

@@ -200,9 +200,31 @@ impl Stack {
         self.condition(&self.template.document["Conditions"][condition])
     }
 
+    /// What CloudFormation would say of its parameters, before it makes anything: the assertions of its rules that do not hold.
+    #[must_use]
+    pub fn refusals(&self) -> Vec<String> {
+        let rules = self.template.document["Rules"].as_object();
+        let applying = rules.into_iter().flat_map(|rules| rules.values()).filter(|rule| {
+            let condition = rule.get("RuleCondition");
+            condition.is_none_or(|condition| self.condition(condition))
+        });
+        let assertions = applying.flat_map(|rule| rule["Assertions"].as_array().expect("assertions"));
+        assertions
+            .filter(|assertion| !self.condition(&assertion["Assert"]))
+            .map(|assertion| self.text(&assertion["AssertDescription"]))
+            .collect()
+    }
+
     fn condition(&self, told: &Value) -> bool {
-        if let Some(Value::Array(inner)) = told.get("Fn::Not") {
+        let parts = |name: &str| told.get(name).and_then(Value::as_array);
+        if let Some(inner) = parts("Fn::Not") {
             return !self.condition(&inner[0]);
+        }
+        if let Some(some) = parts("Fn::Or") {
+            return some.iter().any(|one| self.condition(one));
+        }
+        if let Some(all) = parts("Fn::And") {
+            return all.iter().all(|one| self.condition(one));
         }
         match told
             .get("Fn::Equals")

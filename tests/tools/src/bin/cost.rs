@@ -9,31 +9,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::Entropy as _;
+use domain::price::{self, Units};
+use domain::{AgentName, Clock as _, Entropy as _, TaskId, Tenant};
 use reqwest::Method;
 use serde_json::{Value, json};
+use store::TaskKey;
 use system_testing::User;
 use system_testing::cloud::{Cloud, Write};
 use system_testing::dynamodb;
 use system_testing::template::Template;
-
-/// List prices in dollars, us-east-1, without free tiers and volume discounts. Looked up in November 2026 in what others
-/// wrote of AWS's price lists since November 2024, when DynamoDB's on-demand prices were halved; not on AWS's own pages.
-mod price {
-    pub(super) const DAY: &str = "as of November 2026";
-    pub(super) const LAMBDA_REQUESTS: f64 = 0.20e-6;
-    pub(super) const LAMBDA_GB_SECOND: f64 = 16.6667e-6;
-    pub(super) const REST_REQUEST: f64 = 3.50e-6;
-    pub(super) const READ_UNIT: f64 = 0.125e-6;
-    pub(super) const WRITE_UNIT: f64 = 0.625e-6;
-    pub(super) const STORED_GB_MONTH: f64 = 0.25 + 0.20;
-    pub(super) const SQS_REQUEST: f64 = 0.40e-6;
-    pub(super) const LOG_GB: f64 = 0.50;
-    pub(super) const SECRET_MONTH: f64 = 0.40;
-    pub(super) const ALARM_METRIC_MONTH: f64 = 0.10;
-    pub(super) const DASHBOARD_MONTH: f64 = 3.00;
-    pub(super) const CUSTOM_METRIC_MONTH: f64 = 0.30;
-}
 
 /// Files beside a message: how many, and the bytes of each. The last is the most that a message takes.
 const ATTACHED: [(usize, usize); 2] = [(1, 99_999), (5, 139_998)];
@@ -175,7 +159,8 @@ async fn main() {
     let warm = user.ask("Will it rain in Oslo tomorrow?").await;
     user.until(&warm.task_id(), &["completed"]).await;
     settled(&cloud).await;
-    let (before, logged_before) = (counted(&cloud), cloud.logs().len());
+    let (before, logged_before, asked_before) = (counted(&cloud), cloud.logs().len(), cloud.requests());
+    let mut ids = Vec::new();
     let stored_before = stored(&cloud).await;
     let mut known = 0;
     for run in 1..=RUNS {
@@ -186,9 +171,12 @@ async fn main() {
         // The turn's stream ends when the answer is there: nobody polls.
         let asked = user.ask("Will it rain in Oslo tomorrow?").await;
         assert!(asked.said().contains("Oslo"), "{asked:?}");
+        ids.push(asked.task_id());
     }
     settled(&cloud).await;
     let (after, logs) = (counted(&cloud), cloud.logs());
+    let requests = (cloud.requests() - asked_before) as f64 / f64::from(RUNS);
+    let said = said(&cloud, &ids).await;
     let written = (logs.len() - logged_before) as f64 / f64::from(RUNS);
     let kept = (stored(&cloud).await - stored_before) / f64::from(RUNS);
     let mut each: BTreeMap<String, Counted> = after
@@ -209,7 +197,39 @@ async fn main() {
     for files in ATTACHED {
         attached.push((files, with_files(&cloud, &user, files).await));
     }
-    print(&each, &last, (written, kept), &attached, metrics(&logs));
+    print(
+        &each,
+        &last,
+        (written, kept, requests, &said),
+        &attached,
+        metrics(&logs),
+    );
+}
+
+/// What tasks say that they used, by their records, on the average.
+async fn said(cloud: &Cloud, ids: &[String]) -> Units {
+    let tenant = &cloud.stacks["acme"].environment("HostAgentFunction")["TENANT_ID"];
+    let tenant = Tenant::from_prefix(tenant).expect("a tenant");
+    let (mut all, many) = (Units::default(), ids.len() as f64);
+    for id in ids {
+        let key = TaskKey {
+            tenant: tenant.clone(),
+            agent: AgentName::parse("host").expect("a name"),
+            id: TaskId::parse(id).expect("an id"),
+        };
+        let stored = cloud.store.tasks().find(&key, domain::SystemClock.now()).await;
+        let task = stored.expect("a store").expect("a task").task;
+        let units = price::units(&task, store::kept_bytes(&task));
+        all.requests += units.requests / many;
+        all.invocations += units.invocations / many;
+        all.gb_seconds += units.gb_seconds / many;
+        all.reads += units.reads / many;
+        all.writes += units.writes / many;
+        all.stored += units.stored / many;
+        all.sends += units.sends / many;
+        all.logged += units.logged / many;
+    }
+    all
 }
 
 /// What an orchestration takes of DynamoDB.
@@ -321,7 +341,7 @@ fn metrics(logs: &str) -> usize {
 fn print(
     each: &BTreeMap<String, Counted>,
     writes: &[(String, Write)],
-    (written, kept): (f64, f64),
+    (written, kept, requests, said): (f64, f64, f64, &Units),
     attached: &[((usize, usize), Taken)],
     metrics: usize,
 ) {
@@ -332,7 +352,7 @@ fn print(
     );
     println!(
         "deployed functions run against the embedded DynamoDB; do not edit. List prices of us-east-1, {}, in",
-        price::DAY
+        price::PRICED
     );
     println!(
         "dollars, x86_64, without free tiers. Nothing here was measured on AWS: its milliseconds will differ, its requests will not.\n"
@@ -366,41 +386,101 @@ fn print(
     print_writes(writes);
 
     let million = 1e6;
-    // Each wake is sent, received and deleted; what is no wake came through an API.
-    let rest = all.invocations - all.sqs;
-    let parts = [
-        ("API Gateway requests", rest * price::REST_REQUEST),
-        ("Lambda requests", all.invocations * price::LAMBDA_REQUESTS),
-        ("Lambda time", all.gb_seconds * price::LAMBDA_GB_SECOND),
-        ("DynamoDB writes", all.write_units * price::WRITE_UNIT),
-        ("DynamoDB reads", all.read_units * price::READ_UNIT),
-        (
-            "DynamoDB storage and backup, a month",
-            kept / 1e9 * price::STORED_GB_MONTH,
-        ),
-        ("SQS", all.sqs * 3.0 * price::SQS_REQUEST),
-        (
-            "logs",
-            (written + all.invocations * LAMBDAS_LOG_BYTES) / 1e9 * price::LOG_GB,
-        ),
-    ];
+    let used = Units {
+        requests,
+        invocations: all.invocations,
+        gb_seconds: all.gb_seconds,
+        reads: all.read_units,
+        writes: all.write_units,
+        stored: kept,
+        sends: all.sqs,
+        logged: written + all.invocations * LAMBDAS_LOG_BYTES,
+    };
+    let parts = used.parts();
     println!("\n## A million orchestrations\n\n| | dollars |\n|---|---|");
     for (name, dollars) in parts {
         println!("| {name} | {:.2} |", dollars * million);
     }
-    let total: f64 = parts.iter().map(|(_, dollars)| dollars).sum();
-    println!("| **together** | **{:.2}** |", total * million);
+    println!("| **together** | **{:.2}** |", used.dollars() * million);
 
     let plain = Taken {
         read_units: all.read_units,
         write_units: all.write_units,
         kept,
     };
+    print_said(&used, said);
     print_files(&plain, attached);
     pages();
     idle(metrics);
     open_streams();
-    limits(&all);
+    waiting();
+    limits(&all, each);
+}
+
+/// What a task says that it cost, beside what was counted.
+fn print_said(counted: &Units, said: &Units) {
+    println!("\n## What a task says that it cost\n");
+    println!(
+        "`switchyard usage` computes a task's cost from its record (`domain::price`); what belongs to no task (the page's function, the"
+    );
+    println!(
+        "registry, sign-in, and a tenant's idle month) is the row `shared`. A million of these tasks, in dollars:\n"
+    );
+    println!("| | tasks | shared | counted |\n|---|---|---|---|");
+    let all = said
+        .parts()
+        .into_iter()
+        .zip(price::BESIDE.parts())
+        .zip(counted.parts());
+    for (((name, task), (_, beside)), (_, counted)) in all {
+        println!(
+            "| {name} | {:.2} | {:.2} | {:.2} |",
+            task * 1e6,
+            beside * 1e6,
+            counted * 1e6
+        );
+    }
+    let sum = said.dollars() + price::BESIDE.dollars();
+    println!(
+        "| **together** | **{:.2}** | **{:.2}** | **{:.2}** |",
+        said.dollars() * 1e6,
+        price::BESIDE.dollars() * 1e6,
+        counted.dollars() * 1e6
+    );
+    let apart = sum / counted.dollars() - 1.0;
+    println!(
+        "\nTasks and shared are together {:.1} % apart from what was counted.",
+        apart * 100.0
+    );
+    if system_testing::runtime_api::program("registry").ends_with("bootstrap") {
+        assert!(
+            apart.abs() < 0.01,
+            "what tasks say is {apart} apart from what was counted"
+        );
+    }
+}
+
+/// What waiting for a hosted model costs: the host waits, and the chat's stream with it.
+fn waiting() {
+    let memory = |template: &Template, function: &str| {
+        let functions = template.functions();
+        functions[function]["MemorySize"].as_f64().expect("a size") / 1024.0
+    };
+    let tenant = Template::tenant();
+    let (host, chat) = (
+        memory(&tenant, "HostAgentFunction"),
+        memory(&tenant, "ChatApiFunction"),
+    );
+    println!("\n## Waiting for a hosted model\n");
+    println!(
+        "No walk above asks one. Whoever asks one waits: an execution of the host ({host:.2} GB), and one of the chat ({chat:.2} GB) as long as"
+    );
+    println!(
+        "its turn shows the answer. Eight seconds of both are {:.2} dollars for a million tasks, and hold {:.0} of a thousand executions at ten tasks a second.",
+        8.0 * (host + chat) * price::LAMBDA_GB_SECOND * 1e6,
+        160.0
+    );
+    println!("Tokens come on top; `shared/domain/src/price.rs` has what they are counted as.");
 }
 
 /// What files beside a message cost.
@@ -439,7 +519,7 @@ fn pages() {
         .as_f64()
         .expect("a size")
         / 1024.0;
-    let request = price::REST_REQUEST + price::LAMBDA_REQUESTS;
+    let request = price::REST_REQUEST + price::LAMBDA_REQUEST;
     // Document, files, what the views ask of the API (twelve at most: `tests/js/browser/perf.test.mjs`), and the service worker, for
     // which a browser asks whenever it opens the page anew. Each reads a unit, in twenty milliseconds.
     let opened = 13.0 * (request + 0.02 * memory * price::LAMBDA_GB_SECOND + price::READ_UNIT);
@@ -479,7 +559,7 @@ fn idle(metrics: usize) {
     let polls = |template: &Template| count(template, "AWS::SQS::Queue") / 2.0 * POLLS * price::SQS_REQUEST;
     // Ten looks in about fifty seconds: eight shards, half a unit each, as an index is read eventually consistently.
     let sweeps = MINUTES
-        * (80.0 * 0.5 * price::READ_UNIT + price::LAMBDA_REQUESTS + 46.0 * 0.25 * price::LAMBDA_GB_SECOND);
+        * (80.0 * 0.5 * price::READ_UNIT + price::LAMBDA_REQUEST + 46.0 * 0.25 * price::LAMBDA_GB_SECOND);
     let rows = [
         ("secrets", secrets(&tenant), secrets(&platform)),
         ("alarms", alarms(&tenant), alarms(&platform)),
@@ -498,6 +578,11 @@ fn idle(metrics: usize) {
     let shares = ["Airbnb", "Calendar"].map(|agent| idle_of(&platform, agent));
     let metrics = metrics as f64 * price::CUSTOM_METRIC_MONTH;
     let sum = |pick: fn(&(&str, f64, f64)) -> f64| rows.iter().map(pick).sum::<f64>();
+    let of_tenant = sum(|row| row.1);
+    assert!(
+        (of_tenant / price::IDLE_MONTH - 1.0).abs() < 0.01,
+        "an idle tenant is {of_tenant} a month"
+    );
     println!(
         "| **together** | **{:.2}** | **{:.2}** |",
         sum(|row| row.1),
@@ -544,7 +629,7 @@ fn open_streams() {
     let looks = 3_600.0 / 0.7 * 0.5 * price::READ_UNIT;
     // Each five seconds, of somebody who is signed in: the session and the person, a unit each.
     let seat = 3_600.0 / 5.0 * 2.0 * price::READ_UNIT;
-    let requests = 60.0 * (price::REST_REQUEST + price::LAMBDA_REQUESTS);
+    let requests = 60.0 * (price::REST_REQUEST + price::LAMBDA_REQUEST);
     println!("\n## A stream of news, an hour\n");
     println!(
         "A browser holds one while a visible tab shows work under way, and none while tasks wait for somebody; an A2A client that"
@@ -559,7 +644,7 @@ fn open_streams() {
     );
 }
 
-fn limits(all: &Counted) {
+fn limits(all: &Counted, each: &BTreeMap<String, Counted>) {
     let roles = |template: &Template| template.of_type("AWS::IAM::Role").len();
     let (of_tenant, of_platform) = (roles(&Template::tenant()), roles(&Template::platform()));
     let at_once = |concurrency: f64, memory_seconds: f64| concurrency / memory_seconds;
@@ -574,9 +659,34 @@ fn limits(all: &Counted) {
         "| traffic: concurrent Lambda executions of an account | 1,000, can be raised | {:.0} orchestrations a second |",
         at_once(1000.0, all.milliseconds / 1e3)
     );
+    // AWS throttles each method of a stage by itself.
+    let throttle = |template: &Template| {
+        template.document["Parameters"]["RequestsPerSecond"]["Default"]
+            .as_f64()
+            .expect("a limit")
+    };
+    let asked = |name: &str| {
+        let of = each
+            .iter()
+            .find(|(full, _)| full.ends_with(&format!("{name}Function")));
+        of.map_or(1.0, |(_, used)| used.invocations).max(1.0)
+    };
+    let (own, shared) = (throttle(&Template::tenant()), throttle(&Template::platform()));
     println!(
-        "| traffic of one tenant: the API's own throttle (`RequestsPerSecond`) | a parameter, 200 | {:.0} orchestrations a second |",
-        200.0 / (all.invocations - all.sqs).max(1.0)
+        "| traffic of one tenant: the throttle of each method of its stage (`RequestsPerSecond`), of which `/webhook` is asked most | a parameter, {own:.0} | {:.0} orchestrations a second |",
+        own / asked("WebhookReceiver").max(asked("ChatApi"))
+    );
+    println!(
+        "| traffic of all tenants: the same of the platform's stage, whose `/registry` and `/a/weather` everybody asks | a parameter, {shared:.0}; with 200 it would be {:.0} for all together | {:.0} orchestrations a second |",
+        200.0 / asked("Registry"),
+        shared / asked("Registry")
+    );
+    println!(
+        "| traffic: requests to all APIs of an account and region | 10,000 a second, can be raised | {:.0} orchestrations a second |",
+        10_000.0 / (all.invocations - all.sqs).max(1.0)
+    );
+    println!(
+        "| hosted models: Bedrock's tokens a minute, of each model and region | the account's own, often 200,000 in a new one; ask before launch | 1.7 prompts of 2,000 tokens a second |"
     );
     println!(
         "| **traffic**: write units of a new on-demand table | 4,000 a second, grows by itself | {:.0} orchestrations a second |",

@@ -24,6 +24,8 @@ const SOME = 50;
 export interface Waiting extends Entry {
   /** Why the server would not take it. */
   refused?: string;
+  /** It may take it as it is, once there is room. */
+  isLimit?: boolean;
 }
 
 /** What is said of a message beside its text. */
@@ -232,6 +234,16 @@ export class Session {
     await this.drain();
   }
 
+  /** Sends what was refused once more, as it is. */
+  async again(id: string): Promise<void> {
+    const waiting = this.#snapshot.waiting.map((entry): Waiting => {
+      const { refused: _, ...anew } = entry;
+      return entry.id === id ? anew : entry;
+    });
+    this.#set({ waiting });
+    await this.drain();
+  }
+
   async discard(id: string): Promise<void> {
     this.#set({ waiting: this.#snapshot.waiting.filter((entry) => entry.id !== id) });
     await outbox.remove(id).catch(() => undefined);
@@ -289,7 +301,7 @@ export class Session {
       askWho();
       return true;
     }
-    const refused = this.#snapshot.waiting.map((one) => (one.id === entry.id ? { ...one, refused: error.message } : one));
+    const refused = this.#snapshot.waiting.map((one) => (one.id === entry.id ? { ...one, refused: error.message, isLimit: error.code === 'over_quota' } : one));
     this.#set({ waiting: refused, isLost: false });
     return true;
   }

@@ -189,7 +189,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
         {isBusy ? <p className="progress" role="status"><span className="dots"><i /><i /><i /></span> {state.progress || words.thinking}</p> : null}
         <Survival chat={session.id} />
         {waiting.map((entry) => (
-          <Pending key={entry.id} entry={entry} isBusy={isBusy} discard={() => void session.discard(entry.id)} edit={() => { void session.discard(entry.id); begin({ text: entry.text, files: entry.files ?? [] }); }} />
+          <Pending key={entry.id} entry={entry} isBusy={isBusy} again={() => void session.again(entry.id)} discard={() => void session.discard(entry.id)} edit={() => { void session.discard(entry.id); begin({ text: entry.text, files: entry.files ?? [] }); }} />
         ))}
         </div>
       </div>

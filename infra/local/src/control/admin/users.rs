@@ -30,9 +30,12 @@ pub(super) async fn list(
     let tenant = admin.control.named(&name?.0)?;
     let users = admin.control.site.store.identity().list_users(&tenant).await;
     let users = users.map_err(StartError::part("authorization server"))?;
-    let told = users.iter().map(
-        |user| json!({ "username": user.username, "displayName": user.display_name, "roles": user.roles }),
-    );
+    let issuer = idp::issuer(&admin.control.now().endpoints.idp, &tenant);
+    let told = users.iter().map(|user| {
+        // Who took over a guest's chats is that guest's owner still, who is not known here.
+        let owner = store::person_id(&issuer, &user.subject, user.since).ok();
+        json!({ "username": user.username, "displayName": user.display_name, "roles": user.roles, "owner": owner })
+    });
     Ok(Json(json!({ "users": told.collect::<Vec<_>>() })))
 }
 

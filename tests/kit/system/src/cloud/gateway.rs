@@ -1,6 +1,7 @@
 //! API Gateway, as far as the templates use it: a REST API's resources and methods, its proxy events, its answers.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use axum::body::{Body, to_bytes};
@@ -108,7 +109,11 @@ pub struct Api {
 
 /// The APIs by the paths that they answer below, such as `/acme/prod`.
 #[derive(Default)]
-pub struct Apis(RwLock<BTreeMap<String, Arc<Api>>>);
+pub struct Apis {
+    all: RwLock<BTreeMap<String, Arc<Api>>>,
+    /// How many requests there were to any of them.
+    pub requests: AtomicU64,
+}
 
 impl Apis {
     /// An API begins to answer, instead of the one that was there. Its routes are those of the snapshot.
@@ -126,11 +131,11 @@ impl Apis {
     }
 
     fn all(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Arc<Api>>> {
-        self.0.write().expect("no panic under the lock")
+        self.all.write().expect("no panic under the lock")
     }
 
     fn of(&self, path: &str) -> Option<(Arc<Api>, String)> {
-        let all = self.0.read().expect("no panic under the lock");
+        let all = self.all.read().expect("no panic under the lock");
         all.iter().find_map(|(below, api)| {
             let rest = path.strip_prefix(below.as_str())?;
             (rest.is_empty() || rest.starts_with('/')).then(|| (api.clone(), rest.to_owned()))
@@ -181,6 +186,7 @@ pub async fn answer(State(apis): State<Arc<Apis>>, request: Request) -> Response
     let Ok(body) = to_bytes(body, PAYLOAD).await else {
         return refused(&api, "REQUEST_TOO_LARGE", StatusCode::PAYLOAD_TOO_LARGE);
     };
+    apis.requests.fetch_add(1, Ordering::Relaxed);
     let event = event(&api.stage, route, &head, &path, &body);
     let function = &api.functions[&route.function];
     match (function.invoke(event).await, route.streams) {

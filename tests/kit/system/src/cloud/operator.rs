@@ -482,6 +482,9 @@ impl Cloud {
         if let Some(platform) = self.stacks.get("platform").filter(|_| name != "platform") {
             new = new.over(platform);
         }
+        if let Some(refusal) = new.refusals().first() {
+            return Err(format!("Template validation error: {refusal}\n"));
+        }
         if self.account.rolled_back.contains(name) {
             return Err(format!(
                 "Stack:{stack} is in ROLLBACK_COMPLETE state and can not be updated.\n"

@@ -343,7 +343,7 @@ fn settings_read(source: &str) -> Vec<String> {
         let capital = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
         (name.len() > 1 && name.bytes().all(capital)).then(|| name.to_owned())
     };
-    let asks = ["env.", "self.optional", "self.required"];
+    let asks = ["env.", "self.optional", "self.required", "self.or"];
     let calls = asks
         .iter()
         .flat_map(|ask| source.split(ask).skip(1))

@@ -106,7 +106,7 @@ const DELEGATED: Units = Units {
     invocations: 4.0,
     gb_seconds: 0.155,
     reads: 1.1,
-    writes: 44.8,
+    writes: 45.2,
     stored: 4_000.0,
     sends: 3.0,
     logged: 4.0 * LOGGED,

@@ -186,10 +186,7 @@ async fn a_job_that_needs_the_others_gets_their_results_as_data() {
             .await;
         // The calendar is private and the writer open: no model decides that alone.
         let asks = trip.user.until(&task, &["input-required"]).await;
-        assert!(
-            message(&asks).contains("With it goes what Calendar answered:\nFree on Monday"),
-            "{asks:#}"
-        );
+        assert!(message(&asks).contains("answered:\nFree on Monday"), "{asks:#}");
         let chats = trip.user.get("/api/chats").await.json();
         let chat = chats["chats"][0]["id"].as_str().expect("the chat").to_owned();
         trip.said((&chat, "m2"), "yes", &asks).await;

@@ -507,8 +507,8 @@ fn tell_apart(agents: &mut [Candidate]) {
         .iter_mut()
         .filter(|agent| counts.get(&name(agent)).is_some_and(|count| *count > 1))
     {
-        if let Some(host) = agent.card.endpoints.first().and_then(|to| to.url.host_str()) {
-            agent.card.name = format!("{} ({host})", agent.card.name.trim());
+        if let Some(to) = agent.card.endpoints.first() {
+            agent.card.name = format!("{} ({})", agent.card.name.trim(), to.url.authority());
         }
     }
 }

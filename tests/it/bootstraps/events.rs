@@ -309,6 +309,8 @@ async fn each_program_answers_each_of_its_events() {
         // The events carry the functions' own paths.
         environment.remove("BASE_PATH");
         environment.insert("ANSWERS".to_owned(), "buffered".to_owned());
+        // Those of agents that are open come from callers without a token.
+        environment.insert("PUBLIC_AGENTS".to_owned(), "true".to_owned());
         let spec = Spec {
             name: (*function).to_owned(),
             binary: program(function),

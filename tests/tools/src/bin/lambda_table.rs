@@ -117,6 +117,7 @@ async fn main() {
         let mut environment = cloud.environments[full.expect("a function")].clone();
         environment.remove("BASE_PATH");
         environment.insert("ANSWERS".to_owned(), "buffered".to_owned());
+        environment.insert("PUBLIC_AGENTS".to_owned(), "true".to_owned());
         functions.push(Asked::new(package, environment, read(package, event)));
     }
     let mut rows = Vec::new();

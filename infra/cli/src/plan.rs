@@ -22,21 +22,12 @@ pub(super) struct Plan {
     /// Tasks at work at once
     #[arg(long, value_name = "N")]
     tasks_at_once: Option<u64>,
-    /// Streams that are open at once
+    /// Streams that one owner has open at once (5 at most)
     #[arg(long, value_name = "N")]
     streams: Option<u64>,
-    /// Push notifications in a minute
-    #[arg(long, value_name = "N")]
-    deliveries_a_minute: Option<u64>,
-    /// Bytes that are kept
-    #[arg(long, value_name = "N")]
-    storage_bytes: Option<u64>,
     /// Tokens of language models in a day (UTC)
     #[arg(long, value_name = "N")]
     tokens_a_day: Option<u64>,
-    /// Dollars in a month (UTC)
-    #[arg(long, value_name = "N")]
-    dollars_a_month: Option<u64>,
     /// Remove what was set otherwise first
     #[arg(long)]
     reset: bool,
@@ -46,15 +37,12 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The settings that single limits are.
-    fn single(&self) -> [(&'static str, Option<u64>); 7] {
+    fn single(&self) -> [(&'static str, Option<u64>); 4] {
         [
             ("tasks_per_day", self.tasks_a_day),
             ("tasks_at_once", self.tasks_at_once),
             ("streams", self.streams),
-            ("deliveries_per_minute", self.deliveries_a_minute),
-            ("storage_bytes", self.storage_bytes),
             ("tokens_per_day", self.tokens_a_day),
-            ("dollars_per_month", self.dollars_a_month),
         ]
     }
 

@@ -16,16 +16,10 @@ pub struct Quota {
     pub tasks_per_day: u64,
     /// Tasks at work at once; one that waits for its user is not.
     pub tasks_at_once: u64,
-    /// Streams that are open at once.
+    /// Streams that one owner has open at once.
     pub streams: u64,
-    /// Push notifications in a minute.
-    pub deliveries_per_minute: u64,
-    /// Bytes that are kept.
-    pub storage_bytes: u64,
     /// Tokens of language models in a day (UTC).
     pub tokens_per_day: u64,
-    /// Dollars in a month (UTC).
-    pub dollars_per_month: u64,
 }
 
 /// A plan, by the name that operators know it by.
@@ -37,30 +31,25 @@ pub struct ServicePlan {
     pub quota: Quota,
 }
 
-const GIB: u64 = 1 << 30;
-
-/// The quota of these: tasks a day and at once, streams, deliveries, GiB, millions of tokens, dollars.
-const fn quota([tasks, at_once, streams, deliveries, gib, tokens, dollars]: [u64; 7]) -> Quota {
+/// The quota of these: tasks a day and at once, streams, millions of tokens.
+const fn quota([tasks, at_once, streams, tokens]: [u64; 4]) -> Quota {
     Quota {
         tasks_per_day: tasks,
         tasks_at_once: at_once,
         streams,
-        deliveries_per_minute: deliveries,
-        storage_bytes: gib * GIB,
         tokens_per_day: tokens * 1_000_000,
-        dollars_per_month: dollars,
     }
 }
 
 impl ServicePlan {
     /// Every plan, the smallest first.
     pub const ALL: [Self; 3] = [
-        Self::named("starter", quota([500, 20, 50, 120, 1, 1, 20])),
-        Self::named("team", quota([5_000, 100, 250, 600, 10, 10, 200])),
-        Self::named("business", quota([50_000, 500, 1_000, 3_000, 100, 100, 2_000])),
+        Self::named("starter", quota([500, 20, 5, 1])),
+        Self::named("team", quota([5_000, 100, 5, 10])),
+        Self::named("business", quota([50_000, 500, 5, 100])),
     ];
     /// What whoever has no plan may use.
-    pub const NONE: Quota = quota([10_000_000, 100_000, 10_000, 60_000, 10_000, 1_000_000, 1_000_000]);
+    pub const NONE: Quota = quota([10_000_000, 100_000, 5, 1_000_000]);
 
     const fn named(name: &'static str, quota: Quota) -> Self {
         Self { name, quota }
@@ -79,7 +68,7 @@ pub const STREAMS_OF_OWNER: u64 = 5;
 const USER: u64 = 10;
 const GUEST: u64 = 1;
 /// What all callers without a token may use at open agents, together.
-const ANONYMOUS: Quota = quota([1_000_000, 2_000, 200, 6_000, 100, 0, 0]);
+const ANONYMOUS: Quota = quota([1_000_000, 2_000, 200, 0]);
 /// The setting with the shares of users that have others.
 pub const SHARES: &str = "shares";
 /// Most users with a share of their own.
@@ -94,10 +83,7 @@ impl Quota {
             tasks_per_day: of(self.tasks_per_day),
             tasks_at_once: of(self.tasks_at_once),
             streams: self.streams.min(STREAMS_OF_OWNER),
-            deliveries_per_minute: of(self.deliveries_per_minute),
-            storage_bytes: of(self.storage_bytes),
             tokens_per_day: of(self.tokens_per_day),
-            dollars_per_month: of(self.dollars_per_month),
         }
     }
 

@@ -14,7 +14,6 @@ use axum::response::Response;
 use domain::trace::within;
 use domain::{Clock, Entropy, Tenant, TraceParent};
 use futures_util::FutureExt as _;
-use http::header::ALLOW;
 use http::{HeaderValue, Method, StatusCode};
 use routes::Routes;
 use store::{Store, audit, counted};
@@ -163,7 +162,9 @@ async fn answer(front: &Front, request: Request, next: Next, request_id: &str) -
     };
     match AssertUnwindSafe(next.run(request)).catch_unwind().await {
         // Which methods a path knows is no secret, and no permission for pages of other origins.
-        Ok(mut response) if method == Method::OPTIONS && response.headers().contains_key(ALLOW) => {
+        Ok(mut response)
+            if method == Method::OPTIONS && response.status() == StatusCode::METHOD_NOT_ALLOWED =>
+        {
             *response.status_mut() = StatusCode::NO_CONTENT;
             response
         }

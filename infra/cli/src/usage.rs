@@ -153,8 +153,9 @@ impl Told {
         }
         let sums = sums.into_iter();
         sums.map(|(key, (tasks, cost))| {
+            let what = if tasks == 1 { "task" } else { "tasks" };
             format!(
-                "{key}  {} tasks, {} dollars",
+                "{key}  {} {what}, {} dollars",
                 grouped(tasks),
                 export::dollars(cost)
             )

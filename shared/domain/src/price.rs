@@ -233,9 +233,9 @@ mod tests {
             output: 100_000,
             cached: 500_000,
         };
-        let dollars = |model: &str| (token_dollars(model, &usage) * 1e4).round() / 1e4;
-        assert_eq!(dollars("bedrock:eu.amazon.nova-pro-v1:0"), 0.4 + 0.1 + 0.32);
-        assert_eq!(dollars("openai:somebody-elses"), 3.0 + 1.5);
+        let dollars = |model: &str| format!("{:.4}", token_dollars(model, &usage));
+        assert_eq!(dollars("bedrock:eu.amazon.nova-pro-v1:0"), "0.8200");
+        assert_eq!(dollars("openai:somebody-elses"), "4.5000");
         assert_eq!(token_dollars("x", &TokenUsage::default()), 0.0);
         assert_eq!(millionths(0.000_109_89), 110);
     }

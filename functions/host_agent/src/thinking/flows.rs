@@ -52,8 +52,13 @@ impl Tools<'_> {
                 if to.is_foreign {
                     stood.extend(self.remembered().await?);
                 }
-                let to_open = read.is_empty() && !self.is_private(&step.agent_type, &to).await?;
-                stood.retain(|source| !read.is_empty() || to_open && source.is_private);
+                if read.is_empty() {
+                    stood.retain(|source| source.is_private);
+                    // Between private agents it goes as it was planned.
+                    if !stood.is_empty() && self.is_private(&step.agent_type, &to).await? {
+                        stood.clear();
+                    }
+                }
                 sources.extend(stood);
             }
             let from = self.unallowed(&sources, &step.agent_type, &to).await?;

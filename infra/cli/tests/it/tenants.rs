@@ -96,7 +96,7 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
     assert!(out(&usage(&["umbrella"])).starts_with("umbrella: limit 250,000 tokens a day (UTC)\n"));
     assert_eq!(
         out(&usage(&["umbrella", "--json"])).trim(),
-        r#"{"days":[],"limit":250000}"#
+        r#"{"days":[],"limit":250000,"spent":[]}"#
     );
     assert!(sentence(&usage(&["nobody"])).contains("there is no tenant nobody here"));
     assert_eq!(usage(&["umbrella", "--days", "367"]).status.code(), Some(2));

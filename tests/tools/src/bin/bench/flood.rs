@@ -109,8 +109,8 @@ impl Flood {
         let plan = json!({ "plan": "starter", "tasks_per_day": PLAN.to_string(), "shares": "somebody=100" });
         let admin = |name: &str| endpoints[name].as_str().expect("an endpoint").to_owned();
         let settings = format!(
-            "{}/tenants/{FLOOD}/settings",
-            admin("admin").trim_end_matches('/')
+            "{}/admin/tenants/{FLOOD}/settings",
+            admin("gateway").trim_end_matches('/')
         );
         let set = system_testing::user::http()
             .patch(settings)

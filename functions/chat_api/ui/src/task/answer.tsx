@@ -76,7 +76,12 @@ export function Answer({ card, says, isNewest }: { card: Card; says: string; isN
   const { place, isSeen } = useSeen(card.updatedAt ?? '', isNewest);
   const isShared = (card.jobs?.length ?? 0) > 1;
   const brought = card.state === 'completed' || (isShared && (card.jobs ?? []).some(({ state }) => isOver(state)));
-  const { data: task } = useTask(card.taskId, isSeen && brought);
+  const { data: task, refetch } = useTask(card.taskId, isSeen && brought);
+  // What changes while this page's own stream is open comes by that, and as no news.
+  const isOld = Boolean(task?.updatedAt && card.updatedAt && Date.parse(task.updatedAt) < Date.parse(card.updatedAt));
+  useEffect(() => {
+    if (isOld) void refetch();
+  }, [isOld, card.updatedAt, refetch]);
   const shares = task && isShared ? sharesOf(task).filter(({ job, text, artifacts }) => isOver(job.state) && (text || artifacts.length > 0)) : [];
   // A plan says itself what it asks, and a card who asks for consent to what.
   const isSaid = (card.plan && !card.plan.isApproved && card.state === 'input-required') || (card.consent && card.state === 'auth-required' && !isShared);

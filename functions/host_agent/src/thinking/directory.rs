@@ -496,17 +496,19 @@ fn brief(agent_type: &AgentType, card: &ForeignCard, skills: &[&ForeignSkill]) -
     AgentBrief::new(agent_type.clone(), card, texts)
 }
 
-/// Has agents of one name be called by their hosts as well: nobody could choose between them otherwise.
+/// Has agents of one name that say different things be called by where they are as well: nobody could choose between them otherwise.
+/// Those that say the same share the work.
 fn tell_apart(agents: &mut [Candidate]) {
     let name = |agent: &Candidate| agent.card.name.trim().to_lowercase();
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut first: BTreeMap<String, (String, Vec<ForeignSkill>)> = BTreeMap::new();
+    let mut differ = BTreeSet::new();
     for agent in agents.iter() {
-        *counts.entry(name(agent)).or_default() += 1;
+        let says = (agent.card.description.clone(), agent.card.skills.clone());
+        if *first.entry(name(agent)).or_insert_with(|| says.clone()) != says {
+            differ.insert(name(agent));
+        }
     }
-    for agent in agents
-        .iter_mut()
-        .filter(|agent| counts.get(&name(agent)).is_some_and(|count| *count > 1))
-    {
+    for agent in agents.iter_mut().filter(|agent| differ.contains(&name(agent))) {
         if let Some(to) = agent.card.endpoints.first() {
             agent.card.name = format!("{} ({})", agent.card.name.trim(), to.url.authority());
         }

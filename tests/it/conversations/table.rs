@@ -53,18 +53,12 @@ struct Table {
     conversation: Vec<Conversation>,
 }
 
-/// The conversations of one file.
-pub(super) fn read(file: &str) -> Vec<Conversation> {
-    let path = system_testing::folder().join(format!("data/conversations/{file}.toml"));
+/// Every conversation of the table.
+pub(super) fn read() -> Vec<Conversation> {
+    let path = system_testing::folder().join("data/conversations.toml");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let table: Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let table: Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     table.conversation
-}
-
-/// The names of those that are played with each run of the tests.
-pub(super) fn end_to_end() -> BTreeSet<String> {
-    let names = include_str!("../../data/conversations/end_to_end.txt").lines();
-    names.map(str::to_owned).collect()
 }
 
 impl Conversation {

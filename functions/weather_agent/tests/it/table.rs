@@ -6,16 +6,7 @@ use serde::Deserialize;
 
 use crate::bench::{Bench, answer, told};
 
-const TABLES: [(&str, &str); 2] = [
-    (
-        "findings",
-        include_str!("../../../../tests/data/conversations/findings.toml"),
-    ),
-    (
-        "everyday",
-        include_str!("../../../../tests/data/conversations/everyday.toml"),
-    ),
-];
+const TABLE: &str = include_str!("../../../../tests/data/weather.toml");
 
 /// A Saturday, for conversations that may be held at any moment.
 const ANY_MOMENT: &str = "2026-11-21T09:00:00Z";
@@ -28,7 +19,6 @@ struct Table {
 #[derive(Deserialize)]
 struct Conversation {
     name: String,
-    rule: String,
     locale: Option<String>,
     time_zone: Option<String>,
     now: Option<String>,
@@ -85,35 +75,32 @@ impl Expect {
 #[tokio::test]
 async fn the_tables_turns_about_the_weather_go_as_wanted() {
     let (mut right, mut wrong) = (0, Vec::new());
-    for (file, text) in TABLES {
-        let table: Table = toml::from_str(text).unwrap();
-        let about_weather = table.conversation.into_iter();
-        for conversation in about_weather.filter(|conversation| conversation.rule.starts_with("weather-")) {
-            let bench = Bench::at(conversation.now.as_deref().unwrap_or(ANY_MOMENT)).await;
-            let bench = bench.with(conversation.locale, conversation.time_zone);
-            for (index, turn) in conversation.turn.iter().enumerate() {
-                // A later turn that names no agent goes on with what was said before: the host's affair.
-                let ours = turn
-                    .expect
-                    .jobs
-                    .as_ref()
-                    .map_or(index == 0, |jobs| jobs == &["weather"]);
-                let Some(say) = turn.say.as_deref().filter(|_| ours) else {
-                    continue;
-                };
-                let task = bench.task(&[say]).await;
-                let (state, text) = match task["status"]["state"].as_str() {
-                    Some("TASK_STATE_COMPLETED") => ("completed", answer(&task).0),
-                    Some("TASK_STATE_INPUT_REQUIRED") => ("input-required", told(&task)),
-                    _ => ("failed", told(&task)),
-                };
-                let faults = turn.expect.faults(state, &text);
-                if faults.is_empty() {
-                    right += 1;
-                } else {
-                    let name = &conversation.name;
-                    wrong.push(format!("{file}/{name}: {say}\n  {faults:?}\n  {text}"));
-                }
+    let table: Table = toml::from_str(TABLE).unwrap();
+    for conversation in table.conversation {
+        let bench = Bench::at(conversation.now.as_deref().unwrap_or(ANY_MOMENT)).await;
+        let bench = bench.with(conversation.locale, conversation.time_zone);
+        for (index, turn) in conversation.turn.iter().enumerate() {
+            // A later turn that names no agent goes on with what was said before: the host's affair.
+            let ours = turn
+                .expect
+                .jobs
+                .as_ref()
+                .map_or(index == 0, |jobs| jobs == &["weather"]);
+            let Some(say) = turn.say.as_deref().filter(|_| ours) else {
+                continue;
+            };
+            let task = bench.task(&[say]).await;
+            let (state, text) = match task["status"]["state"].as_str() {
+                Some("TASK_STATE_COMPLETED") => ("completed", answer(&task).0),
+                Some("TASK_STATE_INPUT_REQUIRED") => ("input-required", told(&task)),
+                _ => ("failed", told(&task)),
+            };
+            let faults = turn.expect.faults(state, &text);
+            if faults.is_empty() {
+                right += 1;
+            } else {
+                let name = &conversation.name;
+                wrong.push(format!("{name}: {say}\n  {faults:?}\n  {text}"));
             }
         }
     }

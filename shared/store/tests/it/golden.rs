@@ -21,7 +21,7 @@ use store_testing::Database;
 
 use crate::*;
 
-/// Items by table and key.
+/// Items by table and key; a file has an item a line.
 type Items = std::collections::BTreeMap<String, Vec<Value>>;
 
 /// What the last release without versions wrote.
@@ -824,8 +824,12 @@ fn dump(database: &Database) -> Items {
 #[ignore = "writes the file of this release"]
 async fn this_releases_records_are_written_down() {
     let (_store, database) = written().await;
-    let text = serde_json::to_string_pretty(&dump(&database)).unwrap();
-    std::fs::write(file(&format!("{}.json", domain::RECORDS)), text + "\n").unwrap();
+    let tables = dump(&database).into_iter().map(|(table, items)| {
+        let rows: Vec<String> = items.iter().map(|item| format!("    {item}")).collect();
+        format!("  {table:?}: [\n{}\n  ]", rows.join(",\n"))
+    });
+    let text = format!("{{\n{}\n}}\n", tables.collect::<Vec<_>>().join(",\n"));
+    std::fs::write(file(&format!("{}.json", domain::RECORDS)), text).unwrap();
 }
 
 /// Everything that is read of the records, against the sample; the store's own marks are not looked at.

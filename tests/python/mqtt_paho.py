@@ -4,21 +4,112 @@
 
     {"op": "cards", "filter": ..., "seconds": 1}
     {"op": "ask", "agent": ..., "method": ..., "params": ..., "token"?, "stop_after"?}
+    {"op": "token", "agent": ..., "client_id": ..., "redirect_uri": ..., "username": ..., "password": ..., "scopes"?: [...]}
+        a person signs in at the authorization server that the agent's card names, and agrees; card by "cards" before
+    {"op": "refresh"}  another access token for the one of before
     {"op": "break"}    the connection is lost without a word; the next line has another one, with the session of before
 """
 
+import base64
+import hashlib
+import html.parser
+import http.cookiejar
 import json
 import queue
+import secrets
 import sys
 import threading
 import time
+import urllib.request
 import uuid
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 import paho.mqtt.client as mqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 FINAL = {"TASK_STATE_" + s for s in ("COMPLETED", "FAILED", "CANCELED", "REJECTED", "INPUT_REQUIRED", "AUTH_REQUIRED")}
+
+
+class Form(html.parser.HTMLParser):
+    """The form of a page: where it goes, and what it would send."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.action, self.fields = "", {}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs) -> None:
+        given = dict(attrs)
+        if tag == "form":
+            self.action = given.get("action", "")
+        elif tag in ("input", "button") and given.get("name"):
+            # Of several buttons the first.
+            self.fields.setdefault(given["name"], given.get("value", ""))
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *args):
+        return None
+
+
+class Person:
+    """A browser in front of somebody who signs in and agrees, and the application that sent them there."""
+
+    def __init__(self) -> None:
+        jar = http.cookiejar.CookieJar()
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar), NoRedirect)
+        self.client_id = self.token_url = self.refresh_token = ""
+
+    def send(self, url: str, fields: dict | None = None):
+        body = urlencode(fields).encode() if fields is not None else None
+        try:
+            answer = self.opener.open(url, body)
+        except urllib.error.HTTPError as refused:
+            answer = refused
+        return answer, answer.read().decode()
+
+    def allow(self, card: dict, order: dict) -> dict:
+        (scheme,) = (s["oauth2SecurityScheme"] for s in card["securitySchemes"].values() if "oauth2SecurityScheme" in s)
+        named = scheme["flows"]["authorizationCode"]
+        server = json.loads(self.send(scheme["oauth2MetadataUrl"])[1])
+        assert server["authorization_endpoint"] == named["authorizationUrl"] and server["token_endpoint"] == named["tokenUrl"]
+        (needed,) = (wanted["list"] for one in card["securityRequirements"] for wanted in one["schemes"].values())
+        assert set(needed) <= set(named["scopes"]), named
+        (resource,) = {i["url"].rstrip("/") for i in card["supportedInterfaces"] if i["protocolBinding"] == "JSONRPC"}
+        verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        asked = {"response_type": "code", "client_id": order["client_id"], "redirect_uri": order["redirect_uri"], "state": state,
+                 "scope": " ".join(order.get("scopes", needed) + ["offline_access"]), "resource": resource,
+                 "code_challenge": challenge, "code_challenge_method": "S256"}
+        back = self.follow(f"{named['authorizationUrl']}?{urlencode(asked)}", order)
+        answer = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
+        assert answer["state"] == state and answer["iss"] == server["issuer"] and "code" in answer, answer
+        self.client_id, self.token_url = order["client_id"], server["token_endpoint"]
+        return self.token({"grant_type": "authorization_code", "code": answer["code"], "redirect_uri": order["redirect_uri"],
+                           "code_verifier": verifier})
+
+    def follow(self, url: str, order: dict) -> str:
+        answer, text = self.send(url)
+        for _ in range(10):
+            to = answer.headers.get("location")
+            if to and to.startswith(order["redirect_uri"]):
+                return to
+            if to:
+                url = urljoin(url, to)
+                answer, text = self.send(url)
+                continue
+            form = Form(text)
+            if "password" in form.fields:
+                form.fields |= {"username": order["username"], "password": order["password"]}
+            url = urljoin(url, form.action)
+            answer, text = self.send(url, form.fields)
+        raise AssertionError(f"the server never sends the person back: {text}")
+
+    def token(self, fields: dict) -> dict:
+        told = json.loads(self.send(self.token_url, fields | {"client_id": self.client_id})[1])
+        self.refresh_token = told.get("refresh_token", self.refresh_token)
+        return told
 
 
 class Requester:
@@ -106,11 +197,15 @@ class Requester:
 
 
 def main(port: str, name: str, password: str | None = None) -> None:
-    requester = Requester(port, name, password)
+    requester, person = Requester(port, name, password), Person()
     for line in sys.stdin:
         order = json.loads(line)
         if order["op"] == "cards":
             answer = requester.list(order["filter"], order["seconds"])
+        elif order["op"] == "token":
+            answer = person.allow(requester.cards[f"$a2a/v1/discovery/{order['agent']}"]["card"], order)
+        elif order["op"] == "refresh":
+            answer = person.token({"grant_type": "refresh_token", "refresh_token": person.refresh_token})
         elif order["op"] == "ask":
             more = (order.get("token"), order.get("stop_after"))
             answer = requester.ask(order["agent"], order["method"], order["params"], *more)

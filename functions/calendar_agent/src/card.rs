@@ -30,7 +30,10 @@ pub(crate) fn card(url: Url) -> Card {
             inputs([(LOOK, question::schema())]),
         ],
         secured: Some(Bearer {
-            description: Some("A token of the user's tenant, with this agent's URL as its audience.".into()),
+            description: Some(
+                "A token that a tenant's host signs for its user, with this agent's URL as its audience. Other clients ask that host."
+                    .into(),
+            ),
             scopes: vec![agent::TASKS_SCOPE.to_owned()],
             oauth: None,
         }),

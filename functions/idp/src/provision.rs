@@ -104,15 +104,17 @@ impl NewClient {
             grant_types: ["authorization_code", "refresh_token", "client_credentials"]
                 .map(str::to_owned)
                 .to_vec(),
-            // What is a role's, an operator's own application asks for.
-            scopes: SCOPES
-                .iter()
-                .filter(|scope| !auth::scope::is_of_role(scope.name))
-                .map(|scope| scope.name.to_owned())
-                .collect(),
+            scopes: Self::scopes_of_people(),
             resources: Vec::new(),
             this_machine: None,
         }
+    }
+
+    /// The scopes that everybody can allow an application. What is a role's, an operator's own application asks for.
+    #[must_use]
+    pub fn scopes_of_people() -> Vec<String> {
+        let scopes = SCOPES.iter().filter(|scope| !auth::scope::is_of_role(scope.name));
+        scopes.map(|scope| scope.name.to_owned()).collect()
     }
 
     fn stored(&self) -> Result<Client, ProvisionError> {

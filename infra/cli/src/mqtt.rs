@@ -4,6 +4,7 @@
 mod acl;
 mod check;
 mod connect;
+mod credentials;
 mod import;
 
 use clap::Subcommand;
@@ -17,6 +18,8 @@ pub(super) enum MqttCommand {
     Import(import::Import),
     /// Print the access control list that keeps tenants apart on a broker
     Acl(acl::Acl),
+    /// Let a client of a tenant in at the broker
+    Credentials(credentials::Credentials),
     /// Test which parts of the profile work on a broker
     Check(check::Check),
 }
@@ -26,6 +29,7 @@ impl MqttCommand {
         match self {
             Self::Import(import) => import.run().await,
             Self::Acl(acl) => acl.run(),
+            Self::Credentials(credentials) => credentials.run().await,
             Self::Check(check) => check.run().await,
         }
     }

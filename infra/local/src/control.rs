@@ -3,6 +3,7 @@
 
 pub mod admin;
 pub(crate) mod aws;
+mod broker;
 pub(crate) mod follow;
 mod index;
 mod orders;

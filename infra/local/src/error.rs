@@ -170,6 +170,20 @@ pub enum ChangeError {
     /// The system is on no MQTT broker.
     #[error("the system is on no MQTT broker; start it with `switchyard up --mqtt spawn`")]
     NoBroker,
+    /// The broker lets anybody in, or its users are somebody else's to make.
+    #[error(
+        "the MQTT broker's clients are not this system's to admit; start it with `switchyard up --mqtt spawn`"
+    )]
+    NotOurBroker,
+    /// A client of the broker cannot have that name.
+    #[error("{0} is the name of an agent, or no name: 1 to 64 of A-Z a-z 0-9 _ . -")]
+    BrokerClientName(String),
+    /// A tenant has no client of that name at the broker.
+    #[error("the tenant has no client {0} at the MQTT broker")]
+    NoBrokerClient(String),
+    /// A tenant has too many clients at the broker.
+    #[error("a tenant has at most {0} clients at the MQTT broker")]
+    ManyBrokerClients(usize),
     /// A part did not take the change.
     #[error(transparent)]
     Part(#[from] StartError),

@@ -63,11 +63,10 @@ impl Acl {
             orgs: &orgs,
             guests: &guests,
         };
-        let clients = rules.clients(&endpoints).map_err(Failure::other)?;
+        let secrets = Secrets::load(&self.place.secrets_file())?;
+        let passwords = secrets.as_ref().map(access::passwords).unwrap_or_default();
+        let clients = rules.clients(&endpoints, &passwords).map_err(Failure::other)?;
         if self.passwords {
-            let file = self.place.secrets_file();
-            let secrets = Secrets::load(&file)?;
-            let passwords = secrets.as_ref().map(access::passwords).unwrap_or_default();
             if passwords.is_empty() {
                 return Err(Failure::other(
                     "there are no passwords yet: they are made when the system starts with --mqtt spawn or --mqtt-sign-in",

@@ -24,11 +24,14 @@
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/tenants/{name}/token` with `{"owner", "audience", "scope"}` | makes a token of the tenant's, good for five minutes |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
+//! | `PUT /admin/tenants/{name}/mqtt/{client}` with `{"redirectUris": []}` | gives a tenant's client at the MQTT broker a password |
+//! | `DELETE /admin/tenants/{name}/mqtt/{client}` | lets that client in no more |
 //! | `GET /admin/mqtt/imports` | which agents of the MQTT broker the registry is to know |
 //! | `POST /admin/mqtt/imports` with `{"add": [RULE], "remove": [RULE]}` | changes that |
 //! | `GET /admin/environments/{tenant}` | what the functions' environments are to hold, outside of this process |
 
 mod brand;
+mod broker;
 mod imports;
 mod issuers;
 mod users;
@@ -161,6 +164,16 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
             token,
         )
         .post("/tenants/{name}/orders", "stores orders of a tenant", import)
+        .put(
+            "/tenants/{name}/mqtt/{client}",
+            "gives a client of the tenant a password at the MQTT broker",
+            broker::put,
+        )
+        .delete(
+            "/tenants/{name}/mqtt/{client}",
+            "lets a client of the tenant into the MQTT broker no more",
+            broker::remove,
+        )
         .post("/keys/rotate", "rotates keys", rotate)
         .get(
             "/mqtt/imports",
@@ -470,9 +483,14 @@ impl From<ChangeError> for Refused {
             ChangeError::User(ProvisionError::Nobody(_)) => (StatusCode::NOT_FOUND, "not_found"),
             ChangeError::User(ProvisionError::Store(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
             ChangeError::User(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
-            ChangeError::NoIssuer(_) | ChangeError::NoImport(_) => (StatusCode::NOT_FOUND, "not_found"),
-            ChangeError::ManyImports(_) => (StatusCode::CONFLICT, "too_many"),
-            ChangeError::NoBroker => (StatusCode::CONFLICT, "no_broker"),
+            ChangeError::NoIssuer(_) | ChangeError::NoImport(_) | ChangeError::NoBrokerClient(_) => {
+                (StatusCode::NOT_FOUND, "not_found")
+            }
+            ChangeError::ManyImports(_) | ChangeError::ManyBrokerClients(_) => {
+                (StatusCode::CONFLICT, "too_many")
+            }
+            ChangeError::NoBroker | ChangeError::NotOurBroker => (StatusCode::CONFLICT, "no_broker"),
+            ChangeError::BrokerClientName(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
             ChangeError::SignIn(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
             ChangeError::Last(_) => (StatusCode::CONFLICT, "last_tenant"),
             ChangeError::TooSoon { .. } => (StatusCode::CONFLICT, "too_soon"),

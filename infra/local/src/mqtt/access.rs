@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use a2a::mqtt::{AgentAddress, InvalidAddress, PoolAddress, Recipient, TopicPrefix};
 use domain::SecretString;
 
-use crate::data::endpoints::Endpoints;
+use crate::data::endpoints::{Endpoints, TenantEndpoints};
 use crate::data::secrets::Secrets;
 
 /// The organisation that this system's agents belong to.
@@ -43,6 +43,11 @@ pub fn is_outside<'n>(client: &AgentAddress, agents: impl IntoIterator<Item = &'
     client.org() != ORG || client.unit() == PLATFORM && !is_own(client.agent())
 }
 
+/// Whether a name in a tenant's unit is its host's or another agent's.
+pub(crate) fn is_agent(own: &TenantEndpoints, name: &str) -> bool {
+    name == host_agent::AGENT || own.agents.keys().any(|agent| agent.as_str() == name)
+}
+
 /// What is known of everybody's topics.
 pub struct Rules<'a> {
     /// What topics begin with.
@@ -54,11 +59,16 @@ pub struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// Every client of this system, and its guests.
+    /// Every client of this system, and its guests. Whoever has a password in a tenant's unit and is none of its agents is a client of
+    /// that tenant.
     ///
     /// # Errors
     /// Where a name makes no address.
-    pub fn clients(&self, endpoints: &Endpoints) -> Result<Vec<Client>, InvalidAddress> {
+    pub fn clients(
+        &self,
+        endpoints: &Endpoints,
+        passwords: &BTreeMap<String, SecretString>,
+    ) -> Result<Vec<Client>, InvalidAddress> {
         let mut clients = Vec::new();
         for name in endpoints.agents.keys() {
             clients.push(self.agent(PLATFORM, name.as_str())?);
@@ -68,6 +78,11 @@ impl Rules<'_> {
                 clients.push(self.agent(tenant.prefix(), name.as_str())?);
             }
             clients.push(self.host(tenant.prefix())?);
+            let unit = format!("{ORG}/{}/", tenant.prefix());
+            let names = passwords.keys().filter_map(|address| address.strip_prefix(&unit));
+            for name in names.filter(|name| !is_agent(own, name)) {
+                clients.push(self.member(&AgentAddress::new(ORG, tenant.prefix(), name)?));
+            }
         }
         for name in [DISCOVERY, WATCHER] {
             clients.push(self.looker(name)?);
@@ -177,6 +192,24 @@ impl Rules<'_> {
             ],
             writes: vec![self.below("request", &format!("{ORG}/{PLATFORM}/#"))],
             address: requester.clone(),
+        }
+    }
+
+    /// A client of a tenant sees the cards of that tenant and of the platform, and asks those agents.
+    fn member(&self, member: &AgentAddress) -> Client {
+        let units = [PLATFORM, member.unit()].map(|unit| format!("{ORG}/{unit}"));
+        let cards = units
+            .iter()
+            .map(|unit| self.below("discovery", &format!("{unit}/+")));
+        Client {
+            reads: std::iter::once(self.below("reply", &format!("{member}/#")))
+                .chain(cards)
+                .collect(),
+            writes: units
+                .iter()
+                .map(|unit| self.below("request", &format!("{unit}/#")))
+                .collect(),
+            address: member.clone(),
         }
     }
 
@@ -335,6 +368,31 @@ mod tests {
                 "$a2a/v1/request/acme.example/#",
                 "$a2a/v1/request/switchyard/globex/#",
                 "$a2a/v1/request/switchyard/platform/#"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_client_of_a_tenant_sees_and_asks_that_tenant_and_the_platform_alone() {
+        let rules = Rules {
+            prefix: &TopicPrefix::standard(),
+            orgs: &["acme.example".to_owned()],
+            guests: &[],
+        };
+        let member = rules.member(&"switchyard/globex/asker".parse().unwrap());
+        assert_eq!(
+            member.reads,
+            [
+                "$a2a/v1/reply/switchyard/globex/asker/#",
+                "$a2a/v1/discovery/switchyard/platform/+",
+                "$a2a/v1/discovery/switchyard/globex/+"
+            ]
+        );
+        assert_eq!(
+            member.writes,
+            [
+                "$a2a/v1/request/switchyard/platform/#",
+                "$a2a/v1/request/switchyard/globex/#"
             ]
         );
     }

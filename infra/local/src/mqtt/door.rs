@@ -34,7 +34,7 @@ pub enum BrokerAccess {
 #[derive(Debug, Clone)]
 pub struct OwnBroker {
     running: Arc<Mutex<Mosquitto>>,
-    admitted: Arc<Mutex<BTreeSet<String>>>,
+    admitted: Arc<Mutex<BTreeSet<(String, String)>>>,
 }
 
 impl OwnBroker {
@@ -120,26 +120,29 @@ impl MqttBroker {
             orgs: &self.orgs,
             guests: &self.guests,
         };
-        let (mut clients, mut users) = (BTreeSet::new(), BTreeSet::new());
+        let (mut clients, mut users) = (BTreeSet::new(), BTreeMap::new());
         for current in before.into_iter().chain([now]) {
-            let known = rules.clients(&current.endpoints);
+            let passwords = access::passwords(&current.secrets);
+            let known = rules.clients(&current.endpoints, &passwords);
             clients.extend(known.map_err(StartError::part("list of agents"))?);
-            let passwords = access::passwords(&current.secrets).into_iter();
-            users.extend(passwords.map(|(name, password)| (name, password.expose_secret().to_owned())));
+            for (name, password) in passwords {
+                // The newer one counts.
+                users.insert(name, password.expose_secret().to_owned());
+            }
         }
         let names: BTreeSet<String> = clients.iter().map(|client| client.address.to_string()).collect();
-        let mut admitted = own.admitted.lock().unwrap_or_else(PoisonError::into_inner);
-        if *admitted == names {
-            return Ok(());
-        }
-        let users: Vec<_> = users
+        let users: BTreeSet<_> = users
             .into_iter()
             .filter(|(name, _)| names.contains(name))
             .collect();
+        let mut admitted = own.admitted.lock().unwrap_or_else(PoisonError::into_inner);
+        if *admitted == users {
+            return Ok(());
+        }
         let acl = access::mosquitto(&clients.into_iter().collect::<Vec<_>>());
-        let told = own.running().admit(&users, &acl);
+        let told = own.running().admit(&Vec::from_iter(users.clone()), &acl);
         told.map_err(StartError::part("MQTT broker"))?;
-        *admitted = names;
+        *admitted = users;
         Ok(())
     }
 

@@ -19,6 +19,9 @@ const VERSION: u32 = 1;
 /// everybody who keeps keys takes to see the new ones.
 pub const OVERLAP: Duration = Duration::from_secs(15 * 60);
 
+/// Most clients of one tenant at the MQTT broker, its agents among them.
+const BROKER_CLIENTS_MAX: usize = 200;
+
 /// What the file of secrets holds.
 // What came later than the first form of the file has a default: it is made where it is missing.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -240,6 +243,31 @@ impl Stored {
         tenant.roles.remove(user);
         tenant.removed_users.insert(user.to_owned());
         Ok(())
+    }
+
+    /// Keeps the password of a tenant's client at the MQTT broker, or forgets it.
+    ///
+    /// # Errors
+    /// Where there is none to forget, or the tenant has too many.
+    pub(crate) fn put_broker_client(
+        &mut self,
+        name: &Tenant,
+        client: &str,
+        password: Option<&SecretString>,
+    ) -> Result<(), ChangeError> {
+        let clients = &mut self.own(name)?.mqtt;
+        match password {
+            Some(password) => clients.insert(client.to_owned(), password.expose_secret().to_owned()),
+            None => Some(
+                clients
+                    .remove(client)
+                    .ok_or_else(|| ChangeError::NoBrokerClient(client.to_owned()))?,
+            ),
+        };
+        match clients.len() > BROKER_CLIENTS_MAX {
+            true => Err(ChangeError::ManyBrokerClients(BROKER_CLIENTS_MAX)),
+            false => Ok(()),
+        }
     }
 
     /// Changes where people sign in at a tenant.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
     clippy::expect_used,
     reason = "the file is the library of the fuzz targets"
 )]
-#[path = "../../../../fuzz/src/lib.rs"]
+#[path = "../../../../fuzz/src/wire.rs"]
 mod targets;
 
 /// What spoils a byte: the ends of text, of UTF-8, of JSON's words and of numbers.

@@ -1,28 +1,28 @@
 //! `switchyard chat`: a terminal client of the chat route, with the same session and history as a page would have.
 
+mod commands;
 mod form;
-mod session;
+pub(crate) mod session;
 mod show;
 mod whereabouts;
 
 use std::cell::Cell;
-use std::io::{BufRead, IsTerminal};
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use clap::Args;
-use domain::{ChatId, Entropy, SystemEntropy, Tenant, UserContext};
+use domain::{ChatId, Entropy, SystemEntropy, UserContext};
 use futures_util::StreamExt;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
-use url::Url;
 
+use self::commands::{Lines, Said};
 use self::form::Filled;
-use self::session::Sessions;
-use self::show::Show;
-use super::place::{self, RunningSystem};
-use super::{Failure, out};
-use crate::client::{Begun, Call, Client, ClientError};
+use self::show::{Show, Way};
+use super::Failure;
+use crate::client::{Begun, Call, ClientError};
+use crate::here::{AtTenant, Here};
 use local::address::below;
 
 /// How long to wait before a broken stream of events is opened again.
@@ -39,10 +39,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 )]
 pub(super) struct Chat {
     #[command(flatten)]
-    place: RunningSystem,
-    /// The tenant
-    #[arg(long, value_name = "NAME")]
-    tenant: Tenant,
+    at: AtTenant,
     /// Continue this chat instead of the last one
     #[arg(long, value_name = "ID", conflicts_with = "new")]
     chat: Option<ChatId>,
@@ -67,6 +64,10 @@ pub(super) struct Chat {
     /// Print the answer alone, without the task and its progress; links to open go to the standard error
     #[arg(long, short)]
     quiet: bool,
+    /// Print what comes as it comes, an object of JSON a line: the chunks of the chat's stream, then the entries of the task's log
+    /// (`docs/openapi.json` has both), at last `{"type": "answer", "text": …}`
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
     /// What to say, with or without quotes; without it, lines are read from the standard input
     prompt: Vec<String>,
 }
@@ -81,34 +82,31 @@ impl Chat {
             locale: user.locale.or_else(whereabouts::locale),
             time_zone: user.time_zone.or_else(whereabouts::time_zone),
         };
-        let endpoints = self.place.endpoints()?;
-        let base = place::tenant(&endpoints, &self.tenant)?.base.clone();
-        let mut sessions = Sessions::load(self.place.beside("chat.json"))?;
-        let known = sessions.of(&base).clone();
+        let mut here = self.at.open()?;
+        let known = here.sessions.of(&here.base).clone();
         let wanted = self.chat.is_some();
         let chat = match self.chat.or(known.chat.filter(|_| !self.new)) {
             Some(chat) => chat,
             None => new_chat()?,
         };
-        let client = Client::new().map_err(Failure::other)?;
         let wait = Duration::from_secs(self.wait);
         let waits = Cell::new(false);
         let mut talk = Talk {
-            client,
-            base,
+            here,
             chat,
             wanted,
-            sessions,
             user,
             wait,
             waits: &waits,
-            quiet: self.quiet,
+            way: Way::of(self.quiet, self.json),
         };
+        if self.prompt.is_empty() && !self.start && self.fill.is_empty() {
+            return talk.converse(self.at.place.beside("chat_history")).await;
+        }
         let talk = async {
             match self.prompt.as_slice() {
                 [] if self.start => talk.start().await,
-                [] if !self.fill.is_empty() => talk.fill(&self.fill).await,
-                [] => talk.converse(&self.tenant).await,
+                [] => talk.fill(&self.fill).await,
                 words => talk.say(&words.join(" ")).await,
             }
         };
@@ -121,67 +119,90 @@ impl Chat {
 
 /// A conversation.
 struct Talk<'w> {
-    client: Client,
-    base: Url,
+    here: Here,
     chat: ChatId,
     /// The chat was asked for by its id, so no other will do.
     wanted: bool,
-    sessions: Sessions,
     /// The user's language, region and clock.
     user: UserContext,
     wait: Duration,
     /// Something was said, and is not answered yet.
     waits: &'w Cell<bool>,
-    /// Nothing but answers is shown.
-    quiet: bool,
+    /// How it is shown.
+    way: Way,
 }
 
 impl Talk<'_> {
-    /// Reads lines and says each, until the input ends or somebody leaves.
-    async fn converse(&mut self, tenant: &Tenant) -> Result<(), Failure> {
+    /// Reads lines and says each, until the input ends or somebody leaves. Ctrl-C ends the wait for an answer first.
+    async fn converse(&mut self, history: std::path::PathBuf) -> Result<(), Failure> {
         let terminal = std::io::stdin().is_terminal();
+        let name = self.here.tenant.name().to_owned();
         if terminal {
             outln!(
-                "Talking to {}'s host agent in chat {}; `exit` or Ctrl-D ends it.",
-                tenant.name(),
+                "Talking to {name}'s host agent in chat {}; /help says what can be done here.",
                 self.chat
             );
         }
+        let mut lines = Lines::new(terminal, format!("{name}> "), history);
         loop {
-            if terminal {
-                out!("{}> ", tenant.name());
-                out::flush();
-            }
-            let read = tokio::task::spawn_blocking(|| {
-                let mut line = String::new();
-                let read = std::io::stdin().lock().read_line(&mut line);
-                read.map(|bytes| (bytes > 0).then_some(line))
-            });
-            let line = read.await.map_err(Failure::other)?.map_err(Failure::other)?;
-            let prompt = match line.as_deref().map(str::trim) {
-                None if terminal => {
-                    outln!();
-                    return Ok(());
+            let (back, line) = lines.next().await?;
+            lines = back;
+            let Some(line) = line else { return Ok(()) };
+            let said = match commands::read(&line) {
+                Said::Nothing => Ok(()),
+                Said::Quit => return Ok(()),
+                Said::Help => {
+                    outln!("{}", commands::HELP);
+                    Ok(())
                 }
-                None | Some("exit" | "quit") => return Ok(()),
-                Some("") => continue,
-                Some(prompt) => prompt,
-            };
-            let said = match prompt.strip_prefix("/fill ") {
-                Some(filled) => match filled
-                    .split(';')
-                    .map(str::parse)
-                    .collect::<Result<Vec<Filled>, _>>()
-                {
-                    Ok(filled) => self.fill(&filled).await,
-                    Err(wrong) => Err(Failure::other(wrong)),
-                },
-                None => self.say(prompt).await,
+                Said::Unknown(command) => Err(Failure::other(format!(
+                    "there is no {command}; /help lists what there is"
+                ))),
+                Said::New => new_chat().map(|chat| {
+                    (self.chat, self.wanted) = (chat, true);
+                    outln!("A new chat: {}", self.chat);
+                }),
+                Said::Tasks => crate::tasks::list(&self.here).await.map(|tasks| {
+                    tasks
+                        .iter()
+                        .for_each(|task| outln!("{}", crate::tasks::line(task)))
+                }),
+                Said::Open => {
+                    crate::status::show(below(&self.here.base, &format!("/chats/{}", self.chat)).as_str());
+                    Ok(())
+                }
+                Said::Fill(filled) => {
+                    let filled = filled
+                        .split(';')
+                        .map(str::parse)
+                        .collect::<Result<Vec<Filled>, _>>();
+                    match filled {
+                        Ok(filled) => self.unless_left(async |talk| talk.fill(&filled).await).await,
+                        Err(wrong) => Err(Failure::other(wrong)),
+                    }
+                }
+                Said::Prompt(prompt) => self.unless_left(async |talk| talk.say(prompt).await).await,
             };
             match said {
                 Err(Failure::Client(fault @ ClientError::NotRunning(_))) => return Err(fault.into()),
+                // Where programs write the lines, the first Ctrl-C ends them.
+                Err(left @ Failure::Interrupted { .. }) if !terminal => return Err(left),
                 Err(failure) => outln!("({failure})"),
                 Ok(()) => {}
+            }
+        }
+    }
+
+    /// Waits, until somebody presses Ctrl-C: the task goes on.
+    async fn unless_left(
+        &mut self,
+        said: impl AsyncFnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        tokio::select! {
+            done = said(self) => done,
+            _ = tokio::signal::ctrl_c() => {
+                outln!();
+                Err(Failure::Interrupted { work: true })
             }
         }
     }
@@ -210,7 +231,7 @@ impl Talk<'_> {
         let deadline = Instant::now() + self.wait;
         let id = SystemEntropy.uuid().to_string();
         let message = json!({"id": id, "role": "user", "parts": parts});
-        let mut show = Show::of(self.quiet);
+        let mut show = Show::of(self.way);
         while !show.answered && show.task.is_none() {
             let mut chunks = self.begin((&message, task), deadline).await?.events();
             while let Ok(Some(chunk)) = timeout_at(deadline, chunks.next()).await {
@@ -231,35 +252,28 @@ impl Talk<'_> {
     async fn start(&self) -> Result<(), Failure> {
         let deadline = Instant::now() + self.wait;
         let messages = self.messages().await?;
-        let mut show = Show::of(self.quiet);
+        let mut show = Show::of(self.way);
         let (task, plan) = show
             .waiting_plan(&messages)
             .ok_or_else(|| Failure::other("no plan waits to be started in this chat"))?;
-        let url = below(&self.base, &format!("/api/tasks/{task}/start"));
+        let url = below(&self.here.base, &format!("/api/tasks/{task}/start"));
         let call = Call::with_body(Method::POST, url, &json!({ "plan": plan }));
         let started = Call {
-            cookie: self.cookie(),
+            cookie: self.here.cookie(),
             ..call
         };
         self.waits.set(true);
-        show.started(&self.client.json(started).await?);
+        show.started(&self.here.client.json(started).await?);
         self.follow(&mut show, deadline).await?;
         show.ended()
     }
 
-    fn cookie(&self) -> Option<&str> {
-        let known = self.sessions.known(&self.base);
-        known.and_then(|known| known.cookie.as_deref())
-    }
-
     /// The chat's messages.
     async fn messages(&self) -> Result<Vec<Value>, Failure> {
-        let url = below(&self.base, &format!("/api/chats/{}/messages", self.chat));
-        let call = Call {
-            cookie: self.cookie(),
-            ..Call::get(url)
-        };
-        let messages = self.client.json(call).await?;
+        let messages = self
+            .here
+            .get(&format!("/api/chats/{}/messages", self.chat))
+            .await?;
         Ok(messages.as_array().cloned().unwrap_or_default())
     }
 
@@ -278,9 +292,10 @@ impl Talk<'_> {
             if let (Some(task), Some(body)) = (task, body.as_object_mut()) {
                 body.insert("taskId".to_owned(), json!(task));
             }
-            let cookie = self.sessions.of(&self.base).cookie.clone();
-            let call = Call::with_body(Method::POST, below(&self.base, "/api/chat"), &body);
+            let cookie = self.here.sessions.of(&self.here.base).cookie.clone();
+            let call = Call::with_body(Method::POST, below(&self.here.base, "/api/chat"), &body);
             let fault = match self
+                .here
                 .client
                 .send(Call {
                     cookie: cookie.as_deref(),
@@ -289,10 +304,10 @@ impl Talk<'_> {
                 .await
             {
                 Ok(begun) => {
-                    let known = self.sessions.of(&self.base);
+                    let known = self.here.sessions.of(&self.here.base);
                     known.cookie = begun.cookie().or(cookie);
                     known.chat = Some(self.chat.clone());
-                    self.sessions.save()?;
+                    self.here.sessions.save()?;
                     return Ok(begun);
                 }
                 Err(fault) => fault,
@@ -322,15 +337,15 @@ impl Talk<'_> {
         let Some((task, _)) = show.task.clone() else {
             return Err(Failure::other("the answer broke off before a task was shown"));
         };
-        let cookie = self.cookie();
+        let cookie = self.here.cookie();
         while !show.rests() {
-            let url = below(&self.base, &format!("/api/tasks/{task}/events"));
+            let url = below(&self.here.base, &format!("/api/tasks/{task}/events"));
             let call = Call {
                 cookie,
                 last_event: Some(show.seen),
                 ..Call::get(url)
             };
-            match timeout_at(deadline, self.client.send(call)).await {
+            match timeout_at(deadline, self.here.client.send(call)).await {
                 Ok(Ok(begun)) => {
                     let mut events = begun.events();
                     while let Ok(Some(event)) = timeout_at(deadline, events.next()).await {

@@ -17,12 +17,16 @@ mod brand;
 mod chat;
 mod checked;
 mod client;
+mod completions;
 mod deliveries;
 mod deploying;
+mod doctor;
 mod export;
+mod here;
 mod issuer;
 mod keys;
 mod lines;
+mod logs;
 mod mcp;
 mod mqtt;
 pub mod onboarding;
@@ -35,6 +39,8 @@ mod registered;
 mod rotating;
 mod rotation;
 mod sam_env;
+mod status;
+mod tasks;
 mod tenant;
 mod tenant_at;
 mod tenant_aws;
@@ -46,7 +52,7 @@ mod verify;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::client::ClientError;
 use local::{ChangeError, StartError};
@@ -59,12 +65,12 @@ use local::{ChangeError, StartError};
 #[derive(Parser)]
 #[command(
     name = "switchyard",
-    version,
+    version = env!("SWITCHYARD_VERSION"),
     args_conflicts_with_subcommands = true,
     arg_required_else_help = false
 )]
 #[command(
-    after_help = "Without a command, `switchyard up` is run.\n\nExamples:\n  switchyard up\n  switchyard chat --tenant acme \"Will it \
+    after_help = "Without a command, `switchyard up` is run, and takes its options.\n\nExamples:\n  switchyard up\n  switchyard chat --tenant acme \"Will it \
                   rain in Oslo tomorrow?\"\n  switchyard agents\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 no answer yet, \
                   130 interrupted."
 )]
@@ -81,6 +87,16 @@ enum Command {
     Up(Box<up::Up>),
     /// Talk to a tenant's host agent from the terminal
     Chat(chat::Chat),
+    /// Say what runs: where, for which tenants, with which agents
+    Status(status::Status),
+    /// List the tasks of this terminal's session, the newest first
+    Tasks(tasks::Tasks),
+    /// Show a task's timeline
+    Task(tasks::TaskCommand),
+    /// Show what the running system logs
+    Logs(logs::Logs),
+    /// Open a tenant's page in the browser
+    Open(status::Open),
     /// Register, list, check, disable and remove agents
     #[command(subcommand)]
     Agent(agent::Agent),
@@ -111,6 +127,8 @@ enum Command {
     Upgrade(tenant_aws::Upgrade),
     /// Check that a system answers as it should
     Verify(verify::Verify),
+    /// Look at this machine and at the running system, and say what is missing
+    Doctor(doctor::Doctor),
     /// Rotate keys
     #[command(subcommand)]
     Keys(keys::Keys),
@@ -126,6 +144,8 @@ enum Command {
     Page(Box<page::Page>),
     /// Print the API document (OpenAPI 3.1)
     Openapi,
+    /// Print completions for a shell
+    Completions(completions::Completions),
 }
 
 /// Why a command failed: one sentence.
@@ -170,7 +190,11 @@ impl Failure {
 /// Runs the command line of the process.
 #[must_use]
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    // The options of `up` are taken without its name, and shown by `up --help` alone.
+    let matches = Cli::command()
+        .mut_args(|argument| argument.hide(true))
+        .get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|fault| fault.exit());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => runtime.block_on(dispatch(cli)),
@@ -197,7 +221,12 @@ pub fn run() -> ExitCode {
 async fn dispatch(cli: Cli) -> Result<(), Failure> {
     match cli.command.unwrap_or_else(|| Command::Up(Box::new(cli.up))) {
         Command::Up(up) => Box::pin(up.run()).await,
-        Command::Chat(chat) => chat.run().await,
+        Command::Chat(chat) => Box::pin(chat.run()).await,
+        Command::Status(status) => status.run().await,
+        Command::Tasks(tasks) => tasks.run().await,
+        Command::Task(task) => task.run().await,
+        Command::Logs(logs) => logs.run().await,
+        Command::Open(open) => open.run(),
         Command::Agent(agent) => agent.run().await,
         Command::Agents(agents) => agents.run().await,
         Command::Deliveries(deliveries) => deliveries.run().await,
@@ -210,19 +239,19 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Platform(platform) => platform.run(),
         Command::Upgrade(upgrade) => upgrade.run(),
         Command::Verify(verify) => verify.run().await,
+        Command::Doctor(doctor) => Box::pin(doctor.run()).await,
         Command::Keys(keys) => keys.run().await,
         Command::SamEnv(sam_env) => sam_env.run().await,
         Command::Mcp(mcp) => mcp.run().await,
         Command::Mqtt(mqtt) => mqtt.run().await,
         Command::Page(page) => Box::pin(page.run()).await,
         Command::Openapi => openapi::print(),
+        Command::Completions(completions) => completions.run(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

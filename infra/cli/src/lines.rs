@@ -99,7 +99,7 @@ fn clock(at: Timestamp) -> String {
     )
 }
 
-fn took(time: Duration) -> String {
+pub(crate) fn took(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0..60 => format!("{:.1} s", time.as_secs_f64()),

@@ -21,6 +21,7 @@ use url::Url;
 
 use super::place::{self, Found};
 use super::{Failure, lines, out};
+use local::data::folder;
 use local::{
     BrokerAccess, Data, GoogleClient, HostName, Live, Models, MqttBroker, Options, OwnBroker, System, models,
     mqtt,
@@ -162,7 +163,7 @@ enum Understanding {
     clippy::disallowed_methods,
     reason = "where a user's cache is, no setting of ours says"
 )]
-fn cache() -> Option<PathBuf> {
+pub(crate) fn cache() -> Option<PathBuf> {
     let variable = |name| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -289,7 +290,17 @@ impl Up {
         let collector = self
             .otlp
             .map(|endpoint| Collector::at(endpoint, self.otlp_headers));
-        init_local(&self.log.filter, self.log.lines, collector.as_ref());
+        // What `logs` shows. A program that reads the log on the standard output keeps it itself.
+        let kept = (!self.memory && self.log.lines == Lines::Text).then(|| self.data.join(super::logs::FILE));
+        if kept.is_some() {
+            folder::make(&self.data)?;
+        }
+        init_local(
+            &self.log.filter,
+            self.log.lines,
+            collector.as_ref(),
+            kept.as_deref(),
+        );
         if collector.is_some() {
             tokio::spawn(edge::telemetry::flush_every(Duration::from_secs(1)));
         }

@@ -2,10 +2,13 @@
 
 use std::io::IsTerminal;
 use std::panic::PanicHookInfo;
+use std::path::Path;
 use std::str::FromStr;
+use std::sync::Mutex;
 
 use agent::measure::METRICS;
 use store::audit;
+use tracing::Level;
 pub use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::filter::{FilterExt as _, FilterFn, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
@@ -78,8 +81,12 @@ pub enum Lines {
     Json,
 }
 
-/// Starts logging for a program that people start: no metrics, which are for CloudWatch alone.
-pub fn init_local(filter: &LogFilter, lines: Lines, collector: Option<&Collector>) {
+/// A kept log over so many bytes is begun anew.
+const KEPT_MAX: u64 = 16 * 1024 * 1024;
+
+/// Starts logging for a program that people start: no metrics, which are for CloudWatch alone. A file keeps what is
+/// worth knowing as JSON, whatever the filter shows; one that has become large is begun anew.
+pub fn init_local(filter: &LogFilter, lines: Lines, collector: Option<&Collector>, kept: Option<&Path>) {
     let logged = filter.0.clone().and(filter_fn(is_for_the_log));
     let layer = tracing_subscriber::fmt::layer();
     let layer = match lines {
@@ -89,8 +96,29 @@ pub fn init_local(filter: &LogFilter, lines: Lines, collector: Option<&Collector
             .boxed(),
         Lines::Json => layer.json().flatten_event(true).with_span_list(false).boxed(),
     };
+    let kept = kept.and_then(|path| {
+        let is_large = std::fs::metadata(path).is_ok_and(|file| file.len() > KEPT_MAX);
+        let mut open = std::fs::OpenOptions::new();
+        let file = open
+            .create(true)
+            .append(!is_large)
+            .write(true)
+            .truncate(is_large)
+            .open(path)
+            .ok()?;
+        let layer = tracing_subscriber::fmt::layer().json();
+        let layer = layer
+            .flatten_event(true)
+            .with_span_list(false)
+            .with_writer(Mutex::new(file));
+        let worth_knowing = Targets::new()
+            .with_default(Level::INFO)
+            .with_target("dynoxide", Level::ERROR);
+        Some(layer.with_filter(worth_knowing.and(filter_fn(is_for_the_log))))
+    });
     let _second_call = tracing_subscriber::registry()
         .with(collector.map(spans::layer))
+        .with(kept)
         .with(layer.with_filter(logged))
         .try_init();
 }

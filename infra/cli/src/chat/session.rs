@@ -11,25 +11,25 @@ use crate::Failure;
 use local::data::folder;
 
 /// The sessions of this data folder's user.
-pub(super) struct Sessions {
+pub(crate) struct Sessions {
     file: PathBuf,
     by_base: BTreeMap<Url, SavedSession>,
 }
 
 /// What is known of one tenant's chat.
 #[derive(Default, Clone, Serialize, Deserialize)]
-pub(super) struct SavedSession {
+pub(crate) struct SavedSession {
     /// The session's cookie, `name=value`.
     #[serde(default)]
-    pub(super) cookie: Option<String>,
+    pub(crate) cookie: Option<String>,
     /// The chat that was open last.
     #[serde(default)]
-    pub(super) chat: Option<ChatId>,
+    pub(crate) chat: Option<ChatId>,
 }
 
 impl Sessions {
     /// Reads the file; one that cannot be read is as good as none, since a session is begun anew without it.
-    pub(super) fn load(file: PathBuf) -> Result<Self, Failure> {
+    pub(crate) fn load(file: PathBuf) -> Result<Self, Failure> {
         let text = folder::read(&file)?.unwrap_or_default();
         Ok(Self {
             by_base: serde_json::from_str(&text).unwrap_or_default(),
@@ -37,15 +37,15 @@ impl Sessions {
         })
     }
 
-    pub(super) fn known(&self, base: &Url) -> Option<&SavedSession> {
+    pub(crate) fn known(&self, base: &Url) -> Option<&SavedSession> {
         self.by_base.get(base)
     }
 
-    pub(super) fn of(&mut self, base: &Url) -> &mut SavedSession {
+    pub(crate) fn of(&mut self, base: &Url) -> &mut SavedSession {
         self.by_base.entry(base.clone()).or_default()
     }
 
-    pub(super) fn save(&self) -> Result<(), Failure> {
+    pub(crate) fn save(&self) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(&self.by_base).map_err(Failure::other)?;
         Ok(folder::write(&self.file, &text)?)
     }

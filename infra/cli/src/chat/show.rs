@@ -8,6 +8,28 @@ use serde_json::Value;
 use super::{form, text};
 use crate::{Failure, out};
 
+/// How a conversation is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Way {
+    /// With the task and its progress.
+    #[default]
+    Whole,
+    /// The answer alone.
+    Quiet,
+    /// As it comes, in JSON.
+    Json,
+}
+
+impl Way {
+    pub(super) fn of(quiet: bool, json: bool) -> Self {
+        match (quiet, json) {
+            (_, true) => Self::Json,
+            (true, false) => Self::Quiet,
+            (false, false) => Self::Whole,
+        }
+    }
+}
+
 /// What was shown so far.
 #[derive(Default)]
 pub(super) struct Show {
@@ -35,9 +57,9 @@ pub(super) struct Show {
     parts: Vec<String>,
     /// It ended as its user would not have it.
     declined: bool,
-    /// Nothing but the answer is shown.
-    quiet: bool,
-    /// With `quiet`: the words of the stream. They are an acknowledgement where the task goes on after it.
+    way: Way,
+    /// With [`Way::Quiet`]: the words of the stream. They are an acknowledgement where the task goes on after it. On a terminal with
+    /// colours: those that are shown once they are whole.
     held: String,
 }
 
@@ -58,10 +80,10 @@ pub(super) fn waiting_form(messages: &[Value]) -> Option<(&str, &Value)> {
 }
 
 impl Show {
-    /// Nothing was shown so far; with `quiet` only the answer will be.
-    pub(super) fn of(quiet: bool) -> Self {
+    /// Nothing was shown so far.
+    pub(super) fn of(way: Way) -> Self {
         Self {
-            quiet,
+            way,
             ..Self::default()
         }
     }
@@ -74,23 +96,30 @@ impl Show {
     /// Shows words of the answer, or holds them until it is clear that they are it.
     fn word(&mut self, words: &str) {
         let words = plain(words);
-        if self.quiet {
-            self.held.push_str(&words);
-        } else {
-            out!("{words}");
-            out::flush();
+        match self.way {
+            Way::Json => {}
+            Way::Quiet => self.held.push_str(&words),
+            // Markdown is drawn by whole blocks; words on the way are shown as they come.
+            Way::Whole if self.draft.is_none() && out::has_colours() => self.held.push_str(&words),
+            Way::Whole => {
+                out!("{words}");
+                out::flush();
+            }
         }
     }
 
     /// Shows a line that is no part of the answer.
     fn aside(&self, line: Arguments<'_>) {
-        if !self.quiet {
+        if self.way == Way::Whole {
             out::print_line(line);
         }
     }
 
     /// Shows a chunk of the UI message stream.
     pub(super) fn chunk(&mut self, chunk: &Value) {
+        if self.way == Way::Json {
+            outln!("{chunk}");
+        }
         match text(chunk, "type").unwrap_or_default() {
             "start" => {
                 // The stream before broke off.
@@ -123,13 +152,22 @@ impl Show {
                 self.word(more);
             }
             "text-end" => {
-                self.answered |= self.draft.take().is_some();
-                self.word("\n");
+                let was_draft = self.draft.take().is_some();
+                self.answered |= was_draft;
+                match self.way {
+                    Way::Whole if !was_draft && !self.held.is_empty() => {
+                        written(&std::mem::take(&mut self.held))
+                    }
+                    Way::Whole => outln!(),
+                    Way::Quiet | Way::Json => self.word("\n"),
+                }
             }
             "error" => {
                 self.end_draft();
                 let said = text(chunk, "errorText").unwrap_or("the answer broke off");
-                outln!("! {}", plain(said));
+                if self.way != Way::Json {
+                    outln!("! {}", plain(said));
+                }
             }
             _ => {}
         }
@@ -137,6 +175,9 @@ impl Show {
 
     /// Shows an entry of the task's log, or words on the way that stand between them.
     pub(super) fn event(&mut self, event: &Value) {
+        if self.way == Way::Json {
+            outln!("{event}");
+        }
         if text(event, "type") == Some("draft") {
             self.speak(text(event, "text").unwrap_or_default());
             return;
@@ -190,13 +231,24 @@ impl Show {
         }
         for part in parts.filter(|part| text(part, "type") == Some("text")) {
             let said = text(part, "text").unwrap_or_default();
-            let shown = self.draft.take().filter(|_| !self.quiet).unwrap_or_default();
-            let rest = said.strip_prefix(shown.as_str()).unwrap_or_else(|| {
-                outln!();
-                said
-            });
-            outln!("{}", plain(rest));
+            let shown = self
+                .draft
+                .take()
+                .filter(|_| self.way == Way::Whole)
+                .unwrap_or_default();
             self.answered = true;
+            if self.way == Way::Json {
+                outln!("{}", serde_json::json!({ "type": "answer", "text": said }));
+                continue;
+            }
+            match said.strip_prefix(shown.as_str()) {
+                Some(rest) if !shown.is_empty() => outln!("{}", plain(rest)),
+                Some(whole) => written(&plain(whole)),
+                None => {
+                    outln!();
+                    written(&plain(said));
+                }
+            }
         }
     }
 
@@ -248,7 +300,7 @@ impl Show {
                 said
             }
         };
-        if !self.quiet {
+        if self.way == Way::Whole {
             out!("{}", plain(rest));
             out::flush();
         }
@@ -257,7 +309,7 @@ impl Show {
 
     /// What comes next is no part of the words on the way.
     fn end_draft(&mut self) {
-        if self.draft.take().is_some_and(|shown| !shown.is_empty()) && !self.quiet {
+        if self.draft.take().is_some_and(|shown| !shown.is_empty()) && self.way == Way::Whole {
             outln!();
         }
     }
@@ -274,15 +326,21 @@ impl Show {
             self.end_draft();
             let host = text(card, "authUrlHost").map(plain).unwrap_or_default();
             let link_line = match text(card, "authUrlBy") {
-                Some("platform") => format!("  open {}", plain(link)),
+                Some("platform") => {
+                    self.aside(format_args!(
+                        "  You agree in your browser. Its last page may show a code: type that here."
+                    ));
+                    format!("  open {}", plain(link))
+                }
                 _ => format!(
                     "  the agent, not Switchyard, asks you to open {host}: {}",
                     plain(link)
                 ),
             };
-            match self.quiet {
-                true => out::complain(format_args!("{}", link_line.trim_start())),
-                false => outln!("{link_line}"),
+            match self.way {
+                Way::Quiet => out::complain(format_args!("{}", link_line.trim_start())),
+                Way::Whole => outln!("{link_line}"),
+                Way::Json => {}
             }
             self.link = Some(link.to_owned());
         }
@@ -375,6 +433,14 @@ impl Show {
     }
 }
 
+/// Shows a whole text: its Markdown drawn where there are colours for it.
+fn written(text: &str) {
+    match out::has_colours() {
+        true => out!("{}", termimad::MadSkin::default().term_text(text)),
+        false => outln!("{}", text.trim_end_matches('\n')),
+    }
+}
+
 /// Text from agents, without what would move a terminal's cursor or change its title.
 fn plain(text: &str) -> String {
     text.chars()
@@ -417,7 +483,7 @@ mod tests {
 
     #[test]
     fn with_quiet_an_acknowledgement_is_not_the_answer() {
-        let mut show = Show::of(true);
+        let mut show = Show::of(Way::Quiet);
         for chunk in [
             json!({"type": "start", "messageId": "a1"}),
             json!({"type": "data-task", "data": {"taskId": "t1", "state": "working"}}),

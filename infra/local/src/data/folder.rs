@@ -48,7 +48,7 @@ impl Folder {
 ///
 /// # Errors
 /// Where it cannot be made.
-pub(crate) fn make(path: &Path) -> Result<(), StartError> {
+pub fn make(path: &Path) -> Result<(), StartError> {
     let mut maker = DirBuilder::new();
     let made = maker.recursive(true).mode(0o700).create(path);
     made.map_err(StartError::at(path))

@@ -232,5 +232,5 @@ pub fn answer(data: &[u8]) {
             }
         }
     };
-    let _ = RUNTIME.block_on(tokio::time::timeout(Duration::from_secs(2), asked));
+    let _ = RUNTIME.block_on(async { tokio::time::timeout(Duration::from_secs(2), asked).await });
 }

@@ -78,8 +78,9 @@ impl Sizes {
         let (hidden, layers, heads, inner) = (file.size()?, file.size()?, file.size()?, file.size()?);
         let (_words, positions, _types) = (file.size()?, file.size()?, file.size()?);
         let (epsilon, block) = (file.float()?, file.size()?);
-        let fits = block == BLOCK && heads > 0 && hidden % heads == 0 && hidden % BLOCK == 0;
-        if !fits || inner % BLOCK != 0 {
+        let in_blocks = |size: usize| size > 0 && size.is_multiple_of(BLOCK);
+        let fits = block == BLOCK && heads > 0 && hidden.is_multiple_of(heads);
+        if !fits || !in_blocks(hidden) || !in_blocks(inner) {
             return Err(WeightsError::Unknown);
         }
         Ok(Self {
@@ -157,5 +158,25 @@ fn half(bits: u16) -> f32 {
     sign * match exponent {
         0 => fraction * 2_f32.powi(-24),
         _ => (1.0 + fraction / 1_024.0) * 2_f32.powi(exponent - 15),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_without_size_is_refused() {
+        let sized = |hidden: u32, inner: u32| {
+            let mut bytes = vec![0; MAGIC_AND_VERSION];
+            for size in [hidden, 1, 1, inner, 9, 9, 9] {
+                bytes.extend(size.to_le_bytes());
+            }
+            bytes.extend(1e-5_f32.to_le_bytes());
+            bytes.extend(u32::try_from(BLOCK).unwrap().to_le_bytes());
+            Sizes::read(&mut Cursor::new(&bytes)).is_ok()
+        };
+        assert!(sized(32, 64));
+        assert!(!sized(0, 64) && !sized(32, 0) && !sized(33, 64));
     }
 }

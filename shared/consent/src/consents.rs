@@ -11,11 +11,12 @@ use domain::{
 use outbound::Outbound;
 use outbound::oauth::{Dialect, Provider, Providers};
 use store::audit::{self, Action, Actor, Audit};
-use store::{Grants, Store, StoreError};
+use store::{GivenGrant, Grants, Store, StoreError};
 
-use crate::records::{Brought, ConsentStore, Unrevised};
+use crate::records::{ConsentStore, Unrevised};
 use crate::scopes::covers;
 use crate::stage::{Consent, ConsentRequest, InvalidMove, Stage, Started};
+use crate::token::GrantNeed;
 
 /// How long a link is good. It is worth nothing to anybody but the one who asked, so it may outlast a lunch break.
 const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
@@ -176,14 +177,21 @@ impl Consents {
         consent: &Consent,
         (scopes, sealed): (&[String], &str),
     ) -> Result<bool, StoreError> {
-        let brought = Brought {
+        let (now, owner) = (self.clock.now(), &consent.request.owner);
+        // An agent of the platform sees nobody's session.
+        let person = match self.agent {
+            Some(_) => None,
+            None => self.store.sessions().person_of(&self.tenant, owner, now).await?,
+        };
+        let brought = GivenGrant {
             key: self.key(consent),
             scopes,
             sealed,
-            now: self.clock.now(),
+            person: person.as_ref(),
+            now,
         };
         let records = self.records();
-        let given = records.revise_with(consent.clone(), Consent::give, Some(&brought));
+        let given = records.revise_with(consent.clone(), Consent::give, Some(brought));
         match given.await {
             Ok(_) => Ok(true),
             Err(Unrevised::Refused(_)) => Ok(false),
@@ -191,8 +199,7 @@ impl Consents {
             Err(Unrevised::Missing | Unrevised::Contended) => {
                 // Others follow the link as fast as we write. The grant counts; the link runs out by itself.
                 tracing::warn!(tenant.id = self.tenant.name(), task.id = %consent.request.task_id, "the consent's end was not written");
-                let grants = self.grants();
-                grants.put_grant(brought.key, scopes, sealed, brought.now).await?;
+                self.grants().put_grant(brought).await?;
                 Ok(true)
             }
         }
@@ -208,10 +215,14 @@ impl Consents {
         if provider.is_none_or(|provider| provider.dialect == Dialect::Standard) {
             return Ok(None);
         }
-        let found = self.grants().find_grant(self.key(consent)).await?;
-        let found = found.filter(|grant| !grant.is_over(self.clock.now()));
-        let opened =
-            found.and_then(|grant| GrantSecrets::open(&self.sealer, &grant.sealed, &self.key(consent)).ok());
+        let request = &consent.request;
+        let need = GrantNeed {
+            owner: &request.owner,
+            provider: &request.provider,
+            resource: &request.resource,
+            scopes: &[],
+        };
+        let opened = self.grant(need).await?.and_then(|grant| self.open(need, &grant));
         Ok(opened
             .filter(|held| held.refresh_token.is_some() && covers(&held.scopes, &consent.request.scopes)))
     }

@@ -79,13 +79,16 @@ impl From<StoreError> for Obstacle {
 }
 
 impl Consents {
-    /// The grant, if its owner has given one; whatever its scopes are.
+    /// The grant, if its owner has given one; whatever its scopes are. One whose giver is let in no more is ended here.
     ///
     /// # Errors
     /// What the database says.
     pub async fn grant(&self, need: GrantNeed<'_>) -> Result<Option<StoredGrant>, StoreError> {
         let found = self.grants().find_grant(self.grant_key(need)).await?;
-        Ok(found.filter(|grant| !grant.is_over(self.clock.now())))
+        let Some(grant) = found.filter(|grant| !grant.is_over(self.clock.now())) else {
+            return Ok(None);
+        };
+        self.counting(need.owner, grant).await
     }
 
     /// Makes a call with the user's token; once more with a renewed one where it has expired.

@@ -61,7 +61,7 @@ pub use cards::{
 };
 pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
-pub use grants::{Claim, ConsentWrite, Grants, StoredGrant};
+pub use grants::{Claim, ConsentWrite, GivenGrant, Grants, StoredGrant};
 pub use identity::{
     Brake, Client, Code, Family, HOST_CLIENT, Identity, LOCKED_FOR, Login, MOST_FAILURES, ROLES, Redeemed,
     Rotated, SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item, user_name_item,
@@ -98,7 +98,7 @@ pub struct Store {
     inner: Arc<Inner>,
     entropy: Arc<dyn Entropy>,
     /// Whom its tenant lets in now; nothing where that is nobody's business here.
-    sign_in: Option<Arc<SignInRule>>,
+    sign_in: Option<Arc<sessions::Ruled>>,
 }
 
 struct Inner {
@@ -159,11 +159,12 @@ impl Store {
         }
     }
 
-    /// The same store, in which nothing counts that somebody proved whom this rule would not let in: sessions, shares, subscriptions.
+    /// The same store, in which nothing counts that somebody proved whom this rule would not let in: sessions, shares,
+    /// subscriptions, grants.
     #[must_use]
     pub fn admitting(self, rule: SignInRule) -> Self {
         Self {
-            sign_in: Some(Arc::new(rule)),
+            sign_in: Some(Arc::new(sessions::Ruled::by(rule))),
             ..self
         }
     }

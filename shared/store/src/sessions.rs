@@ -9,6 +9,7 @@ mod open;
 mod people;
 mod removal;
 mod replaced;
+mod rules;
 mod shares;
 mod subscriptions;
 
@@ -26,6 +27,7 @@ pub use feedback::Verdict;
 pub use live::{LiveSession, SignedIn};
 pub use messages::{Added, Conversation, StoredMessage};
 pub use people::{Adopted, KnownPerson, Profile, person_id};
+pub(crate) use rules::Ruled;
 pub use shares::{SHARES_MAX, Share, SharedAgent};
 pub use subscriptions::{MAX_SUBSCRIPTIONS, PushSubscription};
 

@@ -206,16 +206,13 @@ fn wanted(body: &[u8]) -> Result<Wanted, RouteError> {
 impl AppState {
     /// Whether a share still holds, as far as it hangs on the tenant and on who shares it.
     async fn holds(&self, share: &Share) -> Result<bool, RouteError> {
-        let epoch = self
-            .store
-            .tenants()
-            .sharing(&self.tenant, self.clock.now())
-            .await?;
+        let now = self.clock.now();
+        let epoch = self.store.tenants().sharing(&self.tenant, now).await?;
         if epoch != Some(share.epoch) {
             return Ok(false);
         }
         let sessions = self.store.sessions();
-        Ok(sessions.still_counts(&self.tenant, &share.person).await?)
+        Ok(sessions.still_counts(&self.tenant, &share.person, now).await?)
     }
 
     /// What a link's token leads to: as long as its share holds, its task is there and completed, and each agent whose words may

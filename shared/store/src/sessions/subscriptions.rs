@@ -169,7 +169,7 @@ impl Sessions<'_> {
             let is_known = live.iter().any(|known| known.person == one.person);
             let counts = match &one.person {
                 _ if one.expires_at <= now => false,
-                Some(person) if !is_known => self.still(tenant, person.clone()).await?.is_some(),
+                Some(person) if !is_known => self.still(tenant, person.clone(), now).await?.is_some(),
                 _ => true,
             };
             match counts {

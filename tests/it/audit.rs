@@ -350,6 +350,21 @@ async fn admins(local: &Local, heard: &mut Heard) {
         ];
         heard.step(verb, &wanted).await;
     }
+    let known = adam.call(Method::GET, "/api/admin/access", None).await.json();
+    let known = known["people"].as_array().cloned().unwrap_or_default();
+    let ada = known
+        .iter()
+        .find(|one| one["username"] == "ada")
+        .expect("ada was here");
+    let (id, session) = (&ada["id"], &ada["sessions"][0]["id"]);
+    let (id, session) = (id.as_str().expect("an id"), session.as_str().expect("a session"));
+    let path = format!("/api/admin/access/session/{session}?of={id}");
+    let done = adam.call(Method::DELETE, &path, None).await;
+    assert!(done.status.is_success(), "{path}: {done:?}");
+    let object = format!("session/{session}");
+    heard
+        .step("an end", &[("admin.access", "person-", &object, "done")])
+        .await;
 }
 
 /// A guest's work is taken over by whoever signs in in the same browser.

@@ -39,6 +39,10 @@ pub(crate) enum RouteError {
     CrossOrigin,
     #[error("nobody is let in here who has not signed in; a browser does so at {at}")]
     SignInRequired { at: Url },
+    #[error(
+        "whoever changes this has signed in within the last 15 minutes; a browser does so once more at {at}?prompt=login"
+    )]
+    SignInAgain { at: Url },
     #[error("whoever tells of a task shows what it was given for that")]
     NoPass,
     #[error("not every browser could be told now; tell it again later")]
@@ -152,6 +156,11 @@ impl IntoResponse for RouteError {
                 &message,
             ),
             Self::SignInRequired { at } => sign_in_first(&at, &message),
+            Self::SignInAgain { mut at } => {
+                at.set_query(Some("prompt=login"));
+                let body = json!({"error": "sign_in_again", "message": message, "signIn": at});
+                (StatusCode::FORBIDDEN, Json(body)).into_response()
+            }
             Self::CrossOrigin => answer(StatusCode::FORBIDDEN, "cross_origin", &message),
             Self::NoPass => answer(StatusCode::UNAUTHORIZED, "unauthorized", &message),
             Self::ToldLater => later("told_later", &message),

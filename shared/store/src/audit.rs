@@ -102,6 +102,8 @@ actions! {
     OpsReplay = "ops.replay",
     /// An admin changed a user from the page.
     AdminUser = "admin.user",
+    /// An admin ended what leads somebody in, from the page.
+    AdminAccess = "admin.access",
     /// A tenant was added.
     TenantAdd = "tenant.add",
     /// A tenant was removed.

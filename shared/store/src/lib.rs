@@ -77,9 +77,9 @@ pub use private_types::PrivateTypes;
 pub use purge::{Purge, PurgeError, Purged};
 pub use schema::Tables;
 pub use sessions::{
-    Added, Adopted, Chat, Conversation, GuestBefore, KnownPerson, LiveSession, MAX_SUBSCRIPTIONS, Opened,
-    Person, Profile, PushSubscription, Pushes, SHARES_MAX, Session, Sessions, Share, SharedAgent, SignedIn,
-    StoredMessage, Verdict, person_id,
+    Access, Added, Adopted, Chat, Conversation, GuestBefore, KnownPerson, LiveSession, MAX_SUBSCRIPTIONS,
+    Member, Opened, Person, Profile, PushSubscription, Pushes, SHARES_MAX, Session, Sessions, Share,
+    SharedAgent, SignedIn, StoredMessage, Verdict, person_id,
 };
 pub use spent::Spent;
 pub use tasks::{

@@ -141,7 +141,7 @@ pub(crate) async fn act(
 }
 
 /// An admin who could not come back would need the operator.
-fn own_account() -> RouteError {
+pub(crate) fn own_account() -> RouteError {
     RouteError::conflict(
         "own_account",
         "this is your own account: another admin, or the operator, removes it or its role",
@@ -176,7 +176,7 @@ fn users(room: &AppState) -> Result<&Url, RouteError> {
 }
 
 /// The address of a user, or of something done to one.
-fn at(room: &AppState, username: &str, verb: Option<&str>) -> Result<Url, RouteError> {
+pub(crate) fn at(room: &AppState, username: &str, verb: Option<&str>) -> Result<Url, RouteError> {
     let mut url = users(room)?.clone();
     url.path_segments_mut()
         .map_err(|()| RouteError::NotFound)?
@@ -186,7 +186,7 @@ fn at(room: &AppState, username: &str, verb: Option<&str>) -> Result<Url, RouteE
 }
 
 /// Has the authorization server do it. What it refuses is refused in its words.
-async fn ask(
+pub(crate) async fn ask(
     room: &AppState,
     admin: &Admin,
     (method, url): (Method, &Url),

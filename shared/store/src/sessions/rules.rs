@@ -47,7 +47,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<SignInRules, StoreError> {
         let table = &self.tables().sessions;
-        let key = (format!("{}#session#@rules", tenant.prefix()), "RULES".to_owned());
+        let key = (format!("{}#session#@@rules", tenant.prefix()), "RULES".to_owned());
         for _ in 0..ROUNDS {
             let item = self.item(table, &key).await?;
             let seen = item.as_ref().and_then(|item| text_of(item, "body")).map(text);

@@ -18,7 +18,7 @@ use crate::record::fits_key;
 use crate::tasks::expiry;
 
 /// What the sort keys of subscriptions begin with; their ids follow.
-const PUSH: &str = "PUSH#";
+pub(super) const PUSH: &str = "PUSH#";
 /// Says that an owner has subscriptions.
 const HAS: &str = "PUSHES";
 /// Most subscriptions of an owner; one more takes the place of the oldest.
@@ -44,7 +44,7 @@ pub struct PushSubscription {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SubscriptionItem {
+pub(super) struct SubscriptionItem {
     pk: String,
     sk: String,
     sealed: String,
@@ -57,7 +57,7 @@ struct SubscriptionItem {
 }
 
 impl SubscriptionItem {
-    fn read(self) -> PushSubscription {
+    pub(super) fn read(self) -> PushSubscription {
         PushSubscription {
             id: self.sk.strip_prefix(PUSH).unwrap_or_default().to_owned(),
             sealed: self.sealed,

@@ -38,6 +38,7 @@ mod token;
 mod user;
 mod userinfo;
 mod users;
+mod work;
 
 use std::sync::Arc;
 

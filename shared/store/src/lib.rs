@@ -63,8 +63,9 @@ pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
 pub use grants::{Claim, ConsentWrite, GivenGrant, Grants, StoredGrant};
 pub use identity::{
-    Brake, Client, Code, Family, HOST_CLIENT, Identity, LOCKED_FOR, Login, MOST_FAILURES, ROLES, Redeemed,
-    Rotated, SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item, user_name_item,
+    Brake, Client, Code, Family, HOST_CLIENT, Identity, LOCKED_FOR, Login, MOST_FAILURES, MOST_SOURCES,
+    ROLES, Redeemed, Rotated, SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item,
+    user_name_item,
 };
 pub use ledger::{
     Admitted, Ended, HourCounts, Ledger, OpenStream, OwnerDay, TOOK_BOUNDS, TOOK_BUCKETS, TenantDay, next_day,

@@ -381,11 +381,7 @@ async fn whoever_changes_something_has_signed_in_of_late() {
         let refused = ask(&app, &ada, (method.clone(), path), &brand).await;
         assert_eq!(refused.json()["error"], "sign_in_again", "{method} {path}");
     }
-    for path in [
-        "/api/admin/settings",
-        "/api/admin/access?cursor=a",
-        "/api/ops/keys",
-    ] {
+    for path in ["/api/admin/settings", "/api/admin/access?cursor=a"] {
         assert_eq!(ada.get(&app, path).await.status, StatusCode::OK, "{path}");
     }
 }

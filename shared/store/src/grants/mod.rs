@@ -46,7 +46,7 @@ pub struct StoredGrant {
     pub expires_at: Option<i64>,
     /// Who gave it, and how they had signed in: it is good as long as such people are let in. Nobody who is known where it is a guest's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub person: Option<Person>,
+    pub person: Option<Box<Person>>,
 }
 
 /// A grant as it is given.

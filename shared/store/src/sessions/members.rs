@@ -48,6 +48,7 @@ impl Sessions<'_> {
         let Some(person) = &session.person else {
             return Ok(());
         };
+        self.store.note_rule(tenant, session.created_at).await?;
         let member = Member {
             owner: session.owner.clone(),
             person: person.clone(),

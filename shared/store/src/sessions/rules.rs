@@ -36,15 +36,23 @@ impl Store {
         let Some(Ruled { rule, rules }) = self.sign_in.as_deref() else {
             return Ok(true);
         };
-        let noted = rules.get_or_try_init(|| self.noted(tenant, rule, now));
+        let noted = rules.get_or_try_init(|| self.noted((tenant, rule), now, false));
         Ok(noted.await?.admit(&person.issuer, person.proof.as_ref()))
+    }
+
+    /// Notes the rule by which somebody signs in, where none is noted yet.
+    pub(super) async fn note_rule(&self, tenant: &Tenant, now: Timestamp) -> Result<(), StoreError> {
+        if let Some(Ruled { rule, .. }) = self.sign_in.as_deref() {
+            self.noted((tenant, rule), now, true).await?;
+        }
+        Ok(())
     }
 
     async fn noted(
         &self,
-        tenant: &Tenant,
-        rule: &SignInRule,
+        (tenant, rule): (&Tenant, &SignInRule),
         now: Timestamp,
+        is_first: bool,
     ) -> Result<SignInRules, StoreError> {
         let table = &self.tables().sessions;
         let key = (format!("{}#session#@@rules", tenant.prefix()), "RULES".to_owned());
@@ -53,6 +61,8 @@ impl Store {
             let seen = item.as_ref().and_then(|item| text_of(item, "body")).map(text);
             let known: Option<SignInRules> = item.map(|item| document_of(table, item)).transpose()?;
             let rules = match known {
+                // Nobody has signed in yet.
+                None if !is_first => return Ok(SignInRules::first(rule.clone())),
                 None => SignInRules::first(rule.clone()),
                 Some(known) => match known.turned(rule, now) {
                     None => return Ok(known),

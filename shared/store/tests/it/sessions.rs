@@ -222,6 +222,12 @@ async fn a_person_of_another_issuer_has_an_epoch_here() {
     assert_eq!(sessions.find_person(&tenant("globex"), &id).await.unwrap(), None);
 
     // Whoever was let in by another rule than that of now is out, and in again where it is that one again.
+    let first = store.clone().admitting(domain::SignInRule::default());
+    first
+        .sessions()
+        .begin_session(&acme, "other", &session)
+        .await
+        .unwrap();
     let admitted = async |issuers: &str, demands: &str| {
         let rule = domain::SignInRule {
             issuers: issuers.parse().unwrap(),

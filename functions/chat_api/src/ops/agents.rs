@@ -54,7 +54,7 @@ pub(crate) async fn person_with(
         return Err(RouteError::NotFound);
     }
     let proved_at = session.person.map(|person| person.auth_time);
-    let is_fresh = proved_at.is_some_and(|at| room.clock.now().since(at) <= CHANGES_FOR);
+    let is_fresh = proved_at.is_some_and(|at| at.is_lately(CHANGES_FOR, room.clock.now()));
     if parts.method != Method::GET && !is_fresh {
         return Err(RouteError::SignInAgain {
             at: room.sign_in.clone(),

@@ -233,8 +233,7 @@ impl<'s> Grants<'s> {
             .when("#version = :seen")
             .value("seen", number(seen_version))
             // A claim ends by itself: its holder may have died.
-            .when("attribute_not_exists(#refreshing_until) OR #refreshing_until <= :now")
-            .value("now", text(now));
+            .when_free("refreshing_until", text, now);
         match self
             .store
             .update_at(self.table(), &self.key(&grant), change)

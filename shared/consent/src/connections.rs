@@ -6,7 +6,7 @@ use std::time::Duration;
 use a2a::Connection;
 use domain::{AgentName, Owner, Task, TaskState};
 use outbound::oauth::{OAuthError, TokenKind};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{StoreError, StoredGrant, TaskKey, TaskQuery};
 
 use crate::consents::Consents;
@@ -156,14 +156,12 @@ impl Consents {
         }
         // Nothing ended, nothing to tell of.
         if !gone.is_empty() {
-            let event = Audit {
-                action: Action::GrantEnd,
-                tenant: Some(&self.tenant),
-                actor: Actor::Owner(owner),
+            Action::GrantEnd.log(
+                Some(&self.tenant),
+                Actor::Owner(owner),
                 object,
-                result: if revoked { audit::DONE } else { "not_revoked_there" },
-            };
-            event.log();
+                if revoked { audit::DONE } else { "not_revoked_there" },
+            );
         }
         revoked
     }

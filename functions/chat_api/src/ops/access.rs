@@ -11,7 +11,7 @@ use domain::{AgentId, Owner, TaskId, Timestamp};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Access, Member, PageRequest};
 
 use crate::error::RouteError;
@@ -124,14 +124,12 @@ pub(crate) async fn end(
     let ended = room.end(&admin, (&kind, &id), of.as_ref()).await;
     // Nothing that is not there is written down in the words of whoever asks.
     if !matches!(ended, Err(RouteError::NotFound)) {
-        let event = Audit {
-            action: Action::AdminAccess,
-            tenant: Some(&room.tenant),
-            actor: Actor::Owner(&admin.owner),
-            object: &format!("{kind}/{id}"),
-            result: ended.as_ref().map_or_else(RouteError::code, |()| audit::DONE),
-        };
-        event.log();
+        Action::AdminAccess.log(
+            Some(&room.tenant),
+            Actor::Owner(&admin.owner),
+            &format!("{kind}/{id}"),
+            ended.as_ref().map_or_else(RouteError::code, |()| audit::DONE),
+        );
     }
     ended.map(|()| StatusCode::NO_CONTENT)
 }

@@ -14,7 +14,7 @@ use http::Method;
 use http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{ROLES, SignedIn, TaskKey, kept_bytes};
 
 use crate::error::RouteError;
@@ -99,14 +99,12 @@ pub(crate) async fn act(
         Verb::Check | Verb::Disable | Verb::Enable => json!({}),
     };
     let agent = room.registry.act(&owner, id, (verb, &body)).await?;
-    let event = Audit {
-        action: Action::OpsAgent,
-        tenant: Some(&room.tenant),
-        actor: Actor::Owner(&owner),
-        object: &format!("{id}/{}", verb.name()),
-        result: audit::DONE,
-    };
-    event.log();
+    Action::OpsAgent.log(
+        Some(&room.tenant),
+        Actor::Owner(&owner),
+        &format!("{id}/{}", verb.name()),
+        audit::DONE,
+    );
     Ok(Json(shown(&agent)))
 }
 

@@ -27,7 +27,7 @@ const PEOPLE: u32 = 20;
 /// Where the page before ended.
 #[derive(Deserialize)]
 pub(crate) struct From {
-    cursor: Option<String>,
+    cursor: Option<Owner>,
 }
 
 /// Whose it is that is ended.
@@ -58,7 +58,7 @@ pub(crate) async fn list(
     let (sessions, now) = (room.store.sessions(), room.clock.now());
     let page = PageRequest {
         limit: PEOPLE,
-        cursor,
+        cursor: cursor.map(|owner| owner.to_string()),
     };
     let members = sessions.members(&room.tenant, &page).await?;
     let mut people = Vec::new();

@@ -9,14 +9,12 @@ use domain::{
     Timestamp,
 };
 use outbound::Outbound;
-use outbound::oauth::{Dialect, Provider, Providers};
+use outbound::oauth::{Provider, Providers};
 use store::audit::{self, Action, Actor};
 use store::{GivenGrant, Grants, Store, StoreError};
 
 use crate::records::{ConsentStore, Unrevised};
-use crate::scopes::covers;
 use crate::stage::{Consent, ConsentRequest, InvalidMove, Stage, Started};
-use crate::token::GrantNeed;
 
 /// How long a link is good. It is worth nothing to anybody but the one who asked, so it may outlast a lunch break.
 const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
@@ -201,28 +199,6 @@ impl Consents {
                 Ok(true)
             }
         }
-    }
-
-    /// What the user has granted before for what this consent asks for, where it is good for all of that and can be renewed.
-    /// Asked of providers alone that give a refresh token once.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn renewable(&self, consent: &Consent) -> Result<Option<GrantSecrets>, StoreError> {
-        let provider = self.provider(&consent.request.provider);
-        if provider.is_none_or(|provider| provider.dialect == Dialect::Standard) {
-            return Ok(None);
-        }
-        let request = &consent.request;
-        let need = GrantNeed {
-            owner: &request.owner,
-            provider: &request.provider,
-            resource: &request.resource,
-            scopes: &[],
-        };
-        let opened = self.grant(need).await?.and_then(|grant| self.open(need, &grant));
-        Ok(opened
-            .filter(|held| held.refresh_token.is_some() && covers(&held.scopes, &consent.request.scopes)))
     }
 
     /// What the code of a consent is bound to and begins by, so that one consent's code is no other's. Whoever masks what is typed to an

@@ -9,12 +9,13 @@ use std::time::Duration;
 use auth::GrantSecrets;
 use domain::{GrantKey, Owner, SecretString};
 use outbound::CallError;
-use outbound::oauth::{OAuthError, Provider, Refresh, Tokens};
+use outbound::oauth::{Dialect, OAuthError, Provider, Refresh, Tokens};
 use store::audit::{self, Action, Actor};
 use store::{Claim, StoreError, StoredGrant};
 
 use crate::consents::Consents;
 use crate::scopes::{covers, union, wider};
+use crate::stage::Consent;
 
 /// How long one renewal has; then somebody else may try.
 const CLAIM: Duration = Duration::from_secs(30);
@@ -89,6 +90,28 @@ impl Consents {
             return Ok(None);
         };
         self.counting(need.owner, grant).await
+    }
+
+    /// What the user has granted before for what this consent asks for, where it is good for all of that and can be renewed.
+    /// Asked of providers alone that give a refresh token once.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn renewable(&self, consent: &Consent) -> Result<Option<GrantSecrets>, StoreError> {
+        let provider = self.provider(&consent.request.provider);
+        if provider.is_none_or(|provider| provider.dialect == Dialect::Standard) {
+            return Ok(None);
+        }
+        let request = &consent.request;
+        let need = GrantNeed {
+            owner: &request.owner,
+            provider: &request.provider,
+            resource: &request.resource,
+            scopes: &[],
+        };
+        let opened = self.grant(need).await?.and_then(|grant| self.open(need, &grant));
+        Ok(opened
+            .filter(|held| held.refresh_token.is_some() && covers(&held.scopes, &consent.request.scopes)))
     }
 
     /// Makes a call with the user's token; once more with a renewed one where it has expired.

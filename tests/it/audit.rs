@@ -350,6 +350,19 @@ async fn admins(local: &Local, heard: &mut Heard) {
         ];
         heard.step(verb, &wanted).await;
     }
+    let known = adam.call(Method::GET, "/api/admin/access", None).await.json();
+    let known = known["people"].as_array().cloned().unwrap_or_default();
+    let is_in = |one: &&serde_json::Value| one["sessions"][0].is_object();
+    let other = known.iter().find(is_in).expect("adam is in");
+    let (id, session) = (&other["id"], &other["sessions"][0]["id"]);
+    let (id, session) = (id.as_str().expect("an id"), session.as_str().expect("a session"));
+    let path = format!("/api/admin/access/session/{session}?of={id}");
+    let done = adam.call(Method::DELETE, &path, None).await;
+    assert!(done.status.is_success(), "{path}: {done:?}");
+    let object = format!("session/{session}");
+    heard
+        .step("an end", &[("admin.access", "person-", &object, "done")])
+        .await;
 }
 
 /// A guest's work is taken over by whoever signs in in the same browser.

@@ -312,6 +312,7 @@ impl Somebody {
             get("/api/ops/usage".to_owned(), 200),
             get("/api/admin/users".to_owned(), 200),
             get("/api/admin/settings".to_owned(), 200),
+            get("/api/admin/access".to_owned(), 200),
         ]
     }
 

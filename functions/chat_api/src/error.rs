@@ -39,6 +39,10 @@ pub(crate) enum RouteError {
     CrossOrigin,
     #[error("nobody is let in here who has not signed in; a browser does so at {at}")]
     SignInRequired { at: Url },
+    #[error(
+        "whoever changes this has signed in within the last 15 minutes; a browser does so once more at {at}?prompt=login"
+    )]
+    SignInAgain { at: Url },
     #[error("whoever tells of a task shows what it was given for that")]
     NoPass,
     #[error("not every browser could be told now; tell it again later")]
@@ -152,6 +156,11 @@ impl IntoResponse for RouteError {
                 &message,
             ),
             Self::SignInRequired { at } => sign_in_first(&at, &message),
+            Self::SignInAgain { mut at } => {
+                at.set_query(Some("prompt=login"));
+                let body = json!({"error": "sign_in_again", "message": message, "signIn": at});
+                (StatusCode::FORBIDDEN, Json(body)).into_response()
+            }
             Self::CrossOrigin => answer(StatusCode::FORBIDDEN, "cross_origin", &message),
             Self::NoPass => answer(StatusCode::UNAUTHORIZED, "unauthorized", &message),
             Self::ToldLater => later("told_later", &message),
@@ -170,54 +179,10 @@ impl IntoResponse for RouteError {
                 (StatusCode::TOO_MANY_REQUESTS, again, Json(body)).into_response()
             }
             Self::Refused(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "refused", &message),
-            Self::Host(fault) if fault.is_retryable() => {
-                tracing::warn!(
-                    error = &fault as &dyn std::error::Error,
-                    "the host agent is out of reach"
-                );
-                later(
-                    "host_unavailable",
-                    "the host agent is out of reach; try again shortly",
-                )
-            }
-            Self::Host(fault) => {
-                tracing::error!(
-                    error = &fault as &dyn std::error::Error,
-                    "the host agent does not serve us"
-                );
-                answer(
-                    StatusCode::BAD_GATEWAY,
-                    "host_failed",
-                    "the host agent does not answer as it should",
-                )
-            }
-            Self::Registry(fault) => elsewhere(
-                &fault,
-                (
-                    "registry_unavailable",
-                    "the registry is out of reach; try again shortly",
-                ),
-                ("registry_failed", "the registry does not answer as it should"),
-            ),
-            Self::Agent(fault) => elsewhere(
-                &fault,
-                (
-                    "agent_unavailable",
-                    "the agent is out of reach; try again shortly",
-                ),
-                ("agent_failed", "the agent does not answer as it should"),
-            ),
-            Self::Users(fault) => elsewhere(
-                &fault,
-                (
-                    "users_unavailable",
-                    "the authorization server is out of reach; try again shortly",
-                ),
-                (
-                    "users_failed",
-                    "the authorization server does not answer as it should",
-                ),
-            ),
+            Self::Host(fault) => elsewhere(&fault, "host", "the host agent"),
+            Self::Registry(fault) => elsewhere(&fault, "registry", "the registry"),
+            Self::Agent(fault) => elsewhere(&fault, "agent", "the agent"),
+            Self::Users(fault) => elsewhere(&fault, "users", "the authorization server"),
             Self::Store(StoreError::TooLarge { .. }) => answer(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "payload_too_large",
@@ -248,17 +213,17 @@ fn answer(status: StatusCode, error: &str, message: &str) -> Response {
     (status, Json(json!({"error": error, "message": message}))).into_response()
 }
 
-/// Somebody whom an operator or admin asks through us does not answer: now, or as they should.
-fn elsewhere(fault: &CallError, now: (&str, &str), ever: (&str, &str)) -> Response {
-    tracing::warn!(
-        error = fault as &dyn std::error::Error,
-        code = ever.0,
-        "an operator gets no answer"
-    );
-    match fault.is_retryable() {
-        true => later(now.0, now.1),
-        false => answer(StatusCode::BAD_GATEWAY, ever.0, ever.1),
+/// Somebody whom we ask for who asks us does not answer: now, or as they should.
+fn elsewhere(fault: &CallError, code: &str, who: &str) -> Response {
+    let error = fault as &dyn std::error::Error;
+    if fault.is_retryable() {
+        tracing::warn!(error, code, "somebody who is asked is out of reach");
+        let message = format!("{who} is out of reach; try again shortly");
+        return later(&format!("{code}_unavailable"), &message);
     }
+    tracing::error!(error, code, "somebody who is asked does not serve us");
+    let message = format!("{who} does not answer as it should");
+    answer(StatusCode::BAD_GATEWAY, &format!("{code}_failed"), &message)
 }
 
 /// Where to sign in stands in the body, and for clients that look there in the header.

@@ -306,6 +306,21 @@ fn served() -> Routes<Arc<state::AppState>> {
             ops::users::act,
         )
         .get(
+            "/api/admin/access",
+            "lists who and what is in, for the tenant's admins: people with their sessions, browsers and shares; own agents",
+            ops::access::list,
+        )
+        .get(
+            "/api/admin/access/{id}",
+            "lists where somebody who has signed in is connected",
+            ops::access::connections,
+        )
+        .delete(
+            "/api/admin/access/{kind}/{id}",
+            "ends a person's being in, or a session, browser, share or connection of theirs; or an own agent's",
+            ops::access::end,
+        )
+        .get(
             "/api/admin/settings",
             "tells what the tenant has set, for its admins",
             ops::settings::show,

@@ -15,7 +15,7 @@ use crate::consents::request_consent;
 use crate::delegation::cancel::remember_orphan;
 use crate::delegation::done::Done;
 use crate::delegation::look::{fetch, look};
-use crate::delegation::resend::resend;
+use crate::delegation::resend::{anew, resend};
 use crate::delegation::send::{forward, send, taken, undelivered};
 use crate::deps::{Deps, OnTask};
 use crate::rules::acts::{Act, Plan, rests};
@@ -143,6 +143,7 @@ async fn perform(on: OnTask<'_>, job: Job, act: Act, limit: Duration) -> Done {
         match act {
             Act::Send => on_heap(|| send(on, job)).await,
             Act::Resend => on_heap(|| resend(on, job)).await,
+            Act::Anew => on_heap(|| anew(on, job)).await,
             Act::Forward(said) => on_heap(|| forward(on, job, &said)).await,
             Act::Look => on_heap(|| look(on, job)).await,
             Act::Fetch => on_heap(|| fetch(on, job)).await,

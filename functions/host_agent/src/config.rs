@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agent::{PushSchedule, RetrySchedule};
 use auth::Issuer;
-use domain::Tenant;
+use domain::{SignInRule, Tenant};
 use edge::agent_parts;
 use edge::config::{ConfigError, Env};
 use edge::{Error, Function, Ground};
@@ -66,6 +66,8 @@ pub struct Config {
     pub models: Option<(ModelList, u64)>,
     /// `EMBED`: the hosted model of sentences that words are understood by where `MODELS` names none.
     pub sentences: Option<SentenceSetting>,
+    /// `SIGN_IN_ISSUERS` and `REQUIRE_ACR`: whom the tenant lets in; what others have granted is not used.
+    pub sign_in: SignInRule,
     /// Where those of Bedrock are.
     pub bedrock: BedrockPlace,
     /// `AGENT_MQTT_URL`: its own interface on an MQTT broker, where it is on one; its card names it.
@@ -141,6 +143,7 @@ impl Config {
         let models = models(env);
         let sentences = env.optional("EMBED");
         let bedrock = BedrockPlace::read(env);
+        let sign_in = env.sign_in();
         let (mqtt, bridge) = (env.optional("AGENT_MQTT_URL"), bridge(env));
         let push_schedule = env.optional("A2A_PUSH_SCHEDULE");
         let retry_schedule: Result<Option<RetrySchedule>, ConfigError> = env.optional("A2A_RETRY_SCHEDULE");
@@ -165,6 +168,7 @@ impl Config {
             models: models?,
             sentences: sentences?,
             bedrock: bedrock?,
+            sign_in: sign_in?,
             mqtt: mqtt?,
             bridge: bridge?,
             push_schedule: push_schedule?,
@@ -265,7 +269,7 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         webhook: config.webhook,
         mqtt: config.mqtt,
         bridge: config.bridge,
-        store: ground.store,
+        store: ground.store.admitting(config.sign_in),
         wake: ground.wake,
         outbound: ground.outbound,
         understanding,

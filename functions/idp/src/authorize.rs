@@ -12,7 +12,7 @@ use domain::ExposeSecret as _;
 use edge::Source;
 use http::header::{LOCATION, REFERRER_POLICY, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Code, StoreError};
 use url::Url;
 
@@ -25,6 +25,7 @@ use crate::request::{self, Asked, Fault, Prompt, Refused, Reply, fault};
 use crate::scope;
 use crate::state::AppState;
 use crate::tenant::Here;
+use crate::work::Paid;
 
 /// What a code begins with.
 const CODE_PREFIX: &str = "swc";
@@ -54,12 +55,18 @@ fn may_allow(asked: &Asked, signed_in: &SignedIn) -> bool {
 enum EarlyEnd {
     Page(StatusCode, &'static str, &'static str),
     Request(Refused),
-    Store(StoreError),
+    Failed(TokenError),
+}
+
+impl From<TokenError> for EarlyEnd {
+    fn from(fault: TokenError) -> Self {
+        Self::Failed(fault)
+    }
 }
 
 impl From<StoreError> for EarlyEnd {
     fn from(fault: StoreError) -> Self {
-        Self::Store(fault)
+        Self::Failed(fault.into())
     }
 }
 
@@ -235,13 +242,17 @@ impl<'a> Visit<'a> {
                     return Ok(self.refuse(&asked, StatusCode::SEE_OTHER, DENIED));
                 }
                 let (username, password) = (one("username"), one("password"));
-                let from = (&browser, self.source);
+                let paid = Paid {
+                    token: one("work").unwrap_or_default(),
+                    number: one("number").unwrap_or_default(),
+                };
+                let from = (&browser, self.source, paid);
                 let attempt = login::attempt(self.app, &self.here, from, (username, password)).await?;
                 match attempt {
                     Attempt::In(cookies) => Ok(self.go_on(cookies)),
-                    Attempt::Refused(again) => {
+                    Attempt::Refused(again, work) => {
                         let name = username.and_then(login::username).unwrap_or_default();
-                        Ok(self.login_page(browser, &asked, Some(Tried { again, name })))
+                        Ok(self.login_page(browser, &asked, Some(Tried { again, name, work })))
                     }
                 }
             }
@@ -323,14 +334,12 @@ impl<'a> Visit<'a> {
 
     /// What the person decided about which application; also where they decided it before.
     fn told(&self, asked: &Asked, actor: Actor<'_>, result: &str) {
-        let event = Audit {
-            action: Action::IdpAuthorize,
-            tenant: Some(&self.here.tenant),
+        Action::IdpAuthorize.log(
+            Some(&self.here.tenant),
             actor,
-            object: &asked.reply.client.client_id,
+            &asked.reply.client.client_id,
             result,
-        };
-        event.log();
+        );
     }
 
     fn login_page(&self, browser: Browser, asked: &Asked, tried: Option<Tried>) -> Response {
@@ -405,9 +414,8 @@ impl<'a> Visit<'a> {
             EarlyEnd::Request(Refused::ToClient(reply, fault)) => {
                 self.back(&reply, StatusCode::FOUND, &ClientAnswer::Fault(fault))
             }
-            EarlyEnd::Request(Refused::Store(fault)) | EarlyEnd::Store(fault) => {
-                failed(&TokenError::Store(fault))
-            }
+            EarlyEnd::Request(Refused::Store(fault)) => failed(&TokenError::Store(fault)),
+            EarlyEnd::Failed(fault) => failed(&fault),
         }
     }
 }

@@ -1,7 +1,11 @@
 //! The function's settings.
 
+use std::time::Duration;
+
 use edge::config::{ConfigError, Env};
 use url::Url;
+
+use crate::state::MAX_ACCESS_TOKEN;
 
 /// The function's settings, read once.
 #[derive(Debug, Clone)]
@@ -10,7 +14,12 @@ pub struct Config {
     pub url: Url,
     /// `IDP_KEYS_SECRET`: the name or ARN of the secret that holds the key set.
     pub keys: String,
+    /// `ACCESS_TOKEN_TTL` (seconds, 60 to 600, the default): how long an access token is good.
+    pub access_token: Duration,
 }
+
+/// The shortest life of an access token.
+const MIN_ACCESS_TOKEN: Duration = Duration::from_secs(60);
 
 impl Config {
     /// Reads the settings.
@@ -20,9 +29,17 @@ impl Config {
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let url = env.required("IDP_URL");
         let keys = env.required("IDP_KEYS_SECRET");
+        let access_token = env.seconds_or("ACCESS_TOKEN_TTL", MAX_ACCESS_TOKEN)?;
+        if !(MIN_ACCESS_TOKEN..=MAX_ACCESS_TOKEN).contains(&access_token) {
+            return Err(env.problem(
+                "ACCESS_TOKEN_TTL",
+                "must be between 60 and 600 seconds".to_owned(),
+            ));
+        }
         Ok(Self {
             url: url?,
             keys: keys?,
+            access_token,
         })
     }
 }
@@ -39,5 +56,21 @@ mod tests {
             fault.contains("IDP_URL") && fault.contains("IDP_KEYS_SECRET"),
             "{fault}"
         );
+    }
+
+    #[test]
+    fn a_token_lives_a_minute_at_least_and_ten_at_most() {
+        let read = |seconds: &str| {
+            let known = [
+                ("IDP_URL", "https://idp.example"),
+                ("IDP_KEYS_SECRET", "k"),
+                ("ACCESS_TOKEN_TTL", seconds),
+            ];
+            edge::config::read(Env::of(known), Config::read).map(|(_, config)| config.access_token.as_secs())
+        };
+        assert_eq!((read("60").ok(), read("600").ok()), (Some(60), Some(600)));
+        for bad in ["59", "601", "0", "x", "-1"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
     }
 }

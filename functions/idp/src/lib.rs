@@ -38,6 +38,7 @@ mod token;
 mod user;
 mod userinfo;
 mod users;
+mod work;
 
 use std::sync::Arc;
 
@@ -68,7 +69,10 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
         store: ground.store,
         clock: ground.clock,
         entropy: ground.entropy,
-        settings: Lifetimes::default(),
+        settings: Lifetimes {
+            access_token: config.access_token,
+            ..Lifetimes::default()
+        },
     })))
 }
 

@@ -4,14 +4,16 @@ use std::net::IpAddr;
 
 use domain::Timestamp;
 use http::HeaderValue;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Brake, Login, StoreError, Throttle};
 
 use crate::browser::{self, Browser};
+use crate::error::TokenError;
 use crate::pages::Again;
 use crate::password::MAX_PASSWORD;
 use crate::state::AppState;
 use crate::tenant::Here;
+use crate::work::{self, Challenge, Paid};
 
 /// Longest user name.
 pub(crate) const MAX_USERNAME: usize = 64;
@@ -20,7 +22,8 @@ pub(crate) const MAX_USERNAME: usize = 64;
 pub(crate) enum Attempt {
     /// Signed in; the cookies of the login.
     In(Vec<HeaderValue>),
-    Refused(Again),
+    /// Why, and what is to be done before the next one.
+    Refused(Again, Option<Challenge>),
 }
 
 /// A user name in its one spelling, where it can be one.
@@ -37,27 +40,36 @@ pub(crate) fn username(text: &str) -> Option<String> {
 pub(crate) async fn attempt(
     app: &AppState,
     here: &Here,
-    (browser, source): (&Browser, Option<IpAddr>),
+    (browser, source, paid): (&Browser, Option<IpAddr>, Paid<'_>),
     (name, password): (Option<&str>, Option<&str>),
-) -> Result<Attempt, StoreError> {
+) -> Result<Attempt, TokenError> {
     let password = password.filter(|password| password.len() <= MAX_PASSWORD);
     let (Some(name), Some(password)) = (name.and_then(username), password) else {
-        return Ok(Attempt::Refused(Again::Wrong));
+        return Ok(Attempt::Refused(Again::Wrong, None));
     };
     let (identity, now) = (app.identity(), app.now());
     // Who comes by a browser that this user has signed in with before is not kept out by what others try.
     let device = browser.known_to(app, here, &name).await?;
-    let around: Vec<Brake<'_>> = match (&device, source) {
-        (Some(_), _) => Vec::new(),
-        (None, Some(source)) => vec![Brake::Tenant, Brake::Source(source)],
-        (None, None) => vec![Brake::Tenant],
-    };
-    for brake in &around {
-        let throttle = identity.find_throttle(&here.tenant, brake, now).await?;
+    let source = source.map(Brake::Source).filter(|_| device.is_none());
+    let mut has_failed = source.is_none() && device.is_none();
+    if let Some(source) = &source {
+        let throttle = identity.find_throttle(&here.tenant, source, now).await?;
         if throttle.is_locked(now) {
             failed(here, "locked");
             return Ok(later(throttle, now));
         }
+        has_failed = throttle.failures > 0;
+    }
+    // Whoever comes from where nobody has failed of late pays nothing, however many others are at it.
+    if has_failed
+        && let Some(bits) = asked(app, here).await?
+        && !work::is_paid(app, here, paid, bits).await?
+    {
+        failed(here, "unpaid");
+        return Ok(Attempt::Refused(
+            Again::Work,
+            Some(work::challenge(app, here, bits)?),
+        ));
     }
     let own = device.as_deref().map_or(Brake::Name(&name), Brake::Device);
     // Counted before the password is looked at, so that no burst of guesses slips through.
@@ -70,11 +82,22 @@ pub(crate) async fn attempt(
     let hash = user.as_ref().map(|user| user.password_hash.clone());
     let admitted = app.doorkeeper.admits(hash, password.into()).await;
     let (Some(user), true) = (user, admitted) else {
-        for brake in &around {
-            identity.count_failure(&here.tenant, brake, now).await?;
-        }
         failed(here, "wrong");
-        return Ok(Attempt::Refused(Again::Wrong));
+        if device.is_some() {
+            return Ok(Attempt::Refused(Again::Wrong, None));
+        }
+        // Of a place that is known only its first failure counts: it is places that a tenant's are counted by.
+        let is_first = match &source {
+            Some(source) => identity.count_failure(&here.tenant, source, now).await?.failures == 1,
+            None => true,
+        };
+        if is_first {
+            identity.count_failure(&here.tenant, &Brake::Tenant, now).await?;
+        }
+        let work = asked(app, here)
+            .await?
+            .map(|bits| work::challenge(app, here, bits));
+        return Ok(Attempt::Refused(Again::Wrong, work.transpose()?));
     };
     identity.clear_failures(&here.tenant, &own).await?;
     told(here, Actor::Owner(&user.subject), audit::DONE);
@@ -91,11 +114,20 @@ pub(crate) async fn attempt(
     Ok(Attempt::In(cookies))
 }
 
+/// How much work is asked for at the tenant now.
+async fn asked(app: &AppState, here: &Here) -> Result<Option<u32>, StoreError> {
+    let identity = app.identity();
+    let tenant = identity
+        .find_throttle(&here.tenant, &Brake::Tenant, app.now())
+        .await?;
+    Ok(work::bits(tenant.failures))
+}
+
 fn later(throttle: Throttle, now: Timestamp) -> Attempt {
     let left = throttle
         .locked_until
         .map_or(1, |until| until.since(now).as_secs().max(1));
-    Attempt::Refused(Again::Later(left))
+    Attempt::Refused(Again::Later(left), None)
 }
 
 /// The name is not told: people type their passwords into its field.
@@ -104,14 +136,7 @@ fn failed(here: &Here, result: &'static str) {
 }
 
 fn told(here: &Here, actor: Actor<'_>, result: &str) {
-    let event = Audit {
-        action: Action::IdpSignIn,
-        tenant: Some(&here.tenant),
-        actor,
-        object: "session",
-        result,
-    };
-    event.log();
+    Action::IdpSignIn.log(Some(&here.tenant), actor, "session", result);
 }
 
 #[cfg(test)]

@@ -49,6 +49,19 @@ impl OwnToken {
 
 /// Verifies that a token is an access token that this tenant's issuer gave out, and good for somebody now.
 pub(crate) fn verify(app: &AppState, here: &Here, token: &str) -> Result<OwnToken, TokenError> {
+    let told: OwnToken = told(app, here, token)?;
+    match told.is_past(app.now()) {
+        true => Err(Refusal::Expired.into()),
+        false => Ok(told),
+    }
+}
+
+/// What a token says that this tenant's issuer signed, whatever it is for.
+pub(crate) fn told<T: for<'de> Deserialize<'de>>(
+    app: &AppState,
+    here: &Here,
+    token: &str,
+) -> Result<T, TokenError> {
     let Unverified { aud } = payload(token).ok_or(Refusal::Malformed)?;
     let issuer = Issuer {
         issuer: here.issuer.clone(),
@@ -59,13 +72,8 @@ pub(crate) fn verify(app: &AppState, here: &Here, token: &str) -> Result<OwnToke
     };
     // Whoever the token is for: it is ours, and it is asked about here.
     let verifier = Verifier::with_issuers(aud, vec![issuer], &JwksCache::offline())?;
-    let now = app.now();
-    verifier.verify(token, now)?;
-    let told: OwnToken = payload(token).ok_or(Refusal::Malformed)?;
-    if told.is_past(now) {
-        return Err(Refusal::Expired.into());
-    }
-    Ok(told)
+    verifier.verify(token, app.now())?;
+    Ok(payload(token).ok_or(Refusal::Malformed)?)
 }
 
 pub(crate) fn payload<T: for<'de> Deserialize<'de>>(token: &str) -> Option<T> {

@@ -1,4 +1,4 @@
-//! What a person sees: signing in, agreeing, and what went wrong. Plain HTML without scripts; the templates escape
+//! What a person sees: signing in, agreeing, and what went wrong. Plain HTML without scripts, but for the one that works for a sign-in; the templates escape
 //! whatever is put into them.
 //!
 //! `maud` is the templating: checked when compiled, escaping by default, and no dependency at run time but `itoa`.
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::{Brand, Timestamp};
+use domain::{Brand, ExposeSecret as _, Timestamp};
 use http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
@@ -22,8 +22,11 @@ use crate::error::unstored;
 use crate::request::Asked;
 use crate::scope::SCOPES;
 use crate::tenant::Here;
+use crate::work::Challenge;
 
 const STYLE: &str = include_str!("style.css");
+/// What does the work that a challenge asks for: the one script there is, on the one page that has a challenge.
+const WORK: &str = include_str!("work.js");
 
 /// The style's source in the content security policy: its hash, so that no other style and no script runs.
 static STYLE_SOURCE: LazyLock<String> = LazyLock::new(|| source_of(STYLE));
@@ -31,7 +34,7 @@ static STYLE_SOURCE: LazyLock<String> = LazyLock::new(|| source_of(STYLE));
 /// What the pages call themselves where their tenant has not said.
 const PRODUCT: &str = "Switchyard";
 
-/// A style's source in the policy.
+/// The source of a style or script in the policy.
 fn source_of(style: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style)))
 }
@@ -62,6 +65,8 @@ pub(crate) enum Again {
     Wrong,
     /// There were too many attempts under that name; this many seconds are left.
     Later(u64),
+    /// Passwords are tried from many places: something is to be done first.
+    Work,
 }
 
 /// An attempt that did not sign anybody in.
@@ -69,6 +74,8 @@ pub(crate) struct Tried {
     pub(crate) again: Again,
     /// The user name that was typed, where it can be one: nobody has to type it once more.
     pub(crate) name: String,
+    /// What the browser does before the next one.
+    pub(crate) work: Option<Challenge>,
 }
 
 /// How long to wait, as people say it.
@@ -83,6 +90,7 @@ fn wait(seconds: u64) -> String {
 pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, tried: Option<&Tried>) -> Response {
     let client = &asked.reply.client.name;
     let again = tried.map(|tried| tried.again);
+    let work = tried.and_then(|tried| tried.work.as_ref());
     let hint = asked.login_hint.as_deref().unwrap_or_default();
     let name = tried.map_or(hint, |tried| tried.name.as_str());
     let body = html! {
@@ -93,9 +101,12 @@ pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, tried: Option<&
             Some(Again::Later(seconds)) => p.bad role="alert" #fault {
                 "There were too many attempts. Try again in " (wait(seconds)) "."
             },
+            Some(Again::Work) => p.bad role="alert" #fault {
+                "Passwords are being guessed here. Sign in once more: your browser works a few seconds for it."
+            },
             None => {},
         }
-        form method="post" action={ "?" (sent.query) } {
+        form method="post" action={ "?" (sent.query) } data-work=[work.map(|work| &work.id)] data-bits=[work.map(|work| work.bits)] {
             input type="hidden" name="form" value=(sent.token);
             label for="username" { "User name" }
             input #username name="username" value=(name) autocomplete="username" autocapitalize="none" spellcheck="false"
@@ -103,9 +114,15 @@ pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, tried: Option<&
             label for="password" { "Password" }
             input #password name="password" type="password" autocomplete="current-password" maxlength="256" required
                 autofocus[!name.is_empty()] aria-describedby=[again.map(|_| "fault")];
+            @if let Some(work) = work {
+                input type="hidden" name="work" value=(work.token.expose_secret());
+                input type="hidden" name="number";
+                p.quiet #working role="status" hidden { "Your browser is at work. This takes some seconds." }
+            }
             button name="step" value="login" { "Sign in" }
             button.second name="step" value="cancel" formnovalidate { "Cancel" }
         }
+        @if work.is_some() { script { (PreEscaped(WORK)) } }
         @if again.is_some() {
             p.quiet { "If you have forgotten your password, ask an admin of " (here.tenant.name()) " for another one." }
         }
@@ -113,7 +130,7 @@ pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, tried: Option<&
     let status = match again {
         None => StatusCode::OK,
         Some(Again::Wrong) => StatusCode::FORBIDDEN,
-        Some(Again::Later(_)) => StatusCode::TOO_MANY_REQUESTS,
+        Some(Again::Later(_) | Again::Work) => StatusCode::TOO_MANY_REQUESTS,
     };
     let mut response = page(
         status,
@@ -126,6 +143,14 @@ pub(crate) fn login(here: &Here, asked: &Asked, sent: &Sent<'_>, tried: Option<&
         response
             .headers_mut()
             .insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    let policy = response.headers().get(CONTENT_SECURITY_POLICY);
+    let policy = policy
+        .filter(|_| work.is_some())
+        .and_then(|policy| policy.to_str().ok());
+    let working = policy.map(|policy| format!("{policy}; script-src {}", source_of(WORK)));
+    if let Some(Ok(working)) = working.map(|policy| HeaderValue::from_str(&policy)) {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, working);
     }
     response
 }

@@ -54,7 +54,7 @@ impl Default for Lifetimes {
 }
 
 /// Longest life of an access token, which nobody can call back.
-const MAX_ACCESS_TOKEN: Duration = Duration::from_secs(600);
+pub(crate) const MAX_ACCESS_TOKEN: Duration = Duration::from_secs(600);
 
 /// What the endpoints share: what was given, and what comes with it.
 pub(crate) struct AppState {

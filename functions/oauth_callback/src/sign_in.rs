@@ -78,7 +78,13 @@ async fn leave(visit: &Visit, asked: &Asked) -> Result<Response, SignInPage> {
     });
     let prompt = asked.prompt.value().map(|prompt| ("prompt", prompt.to_owned()));
     let kind = app.sign_in.demands.asked().map(|kinds| ("acr_values", kinds));
-    let max_age = ("max_age", MAX_AGE.as_secs().to_string());
+    // Some issuers know one of the two ways to have somebody asked once more.
+    let max_age = if asked.prompt == Prompt::Fresh {
+        0
+    } else {
+        MAX_AGE.as_secs()
+    };
+    let max_age = ("max_age", max_age.to_string());
     for (name, value) in prompt.into_iter().chain(kind).chain([max_age]) {
         url.query_pairs_mut().append_pair(name, &value);
     }

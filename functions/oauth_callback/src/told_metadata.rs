@@ -34,7 +34,7 @@ impl Asked {
             (true, Some(_)) => PAUSE,
             (false, _) => AGE,
         };
-        now.since(self.at) >= pause
+        !self.at.is_lately(pause, now)
     }
 }
 

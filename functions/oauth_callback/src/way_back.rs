@@ -6,7 +6,7 @@ use url::{Url, form_urlencoded};
 /// Longest path of a view.
 const LONGEST: usize = 160;
 /// What the views below the base begin with.
-const VIEWS: [&str; 3] = ["chats", "tasks", "accounts"];
+const VIEWS: [&str; 4] = ["chats", "tasks", "accounts", "ops"];
 
 /// A view of the chat page, by its path below the tenant's base; empty for the page itself.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod config;
 mod sweep;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use agent::WakeDoor;
@@ -47,7 +48,20 @@ pub struct Looks {
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Sweeps whenever the schedule says so.
-pub struct Sweeper(pub State);
+pub struct Sweeper {
+    state: State,
+    /// The latest time that it has swept at, in milliseconds.
+    latest: AtomicI64,
+}
+
+impl Sweeper {
+    /// One that works with this.
+    #[must_use]
+    pub fn new(state: State) -> Self {
+        let latest = AtomicI64::new(i64::MIN);
+        Self { state, latest }
+    }
+}
 
 /// The function's name.
 pub const NAME: &str = "task_sweeper";
@@ -58,7 +72,7 @@ pub const NAME: &str = "task_sweeper";
 /// None in practice.
 pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
     let router = edge::front(Routes::new(), ground.front(NAME));
-    Ok(Function::new(router).with_schedule(Sweeper(State {
+    Ok(Function::new(router).with_schedule(Sweeper::new(State {
         store: ground.store,
         wake: ground.wake,
         clock: ground.clock,
@@ -77,7 +91,7 @@ struct Unread(u32);
 #[async_trait::async_trait]
 impl ScheduleHandler for Sweeper {
     async fn run(&self) -> Result<Value, ScheduleError> {
-        let swept = sweep::sweep_often(&self.0).await;
+        let swept = sweep::sweep_often(&self.state, &self.latest).await;
         if swept.unread_shards > 0 {
             return Err(ScheduleError(Box::new(Unread(swept.unread_shards))));
         }

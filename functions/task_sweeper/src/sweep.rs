@@ -2,6 +2,7 @@
 //! tenant's share goes.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,12 @@ const OVERDUE: u64 = 300;
 
 /// How long a sweep goes on to the next page or look: it ends before the next one begins.
 const LONGEST: Duration = Duration::from_secs(47);
+
+/// A clock that goes back by more than this was set.
+const SET_BACK: Duration = Duration::from_secs(60);
+
+/// So far ahead of what that clock said is looked once: most of what waits is looked at again within it. Whoever is woken early waits on.
+const PUT_OFF: Duration = Duration::from_secs(3600);
 
 /// Most wakes that a sweep remembers, so as not to send them again with the next look.
 const REMEMBERED: usize = 50_000;
@@ -49,7 +56,7 @@ pub struct Swept {
 }
 
 /// Looks as often as it is told, and wakes everything that is due. What stays due is woken once.
-pub(crate) async fn sweep_often(state: &State) -> Swept {
+pub(crate) async fn sweep_often(state: &State, latest: &AtomicI64) -> Swept {
     let State {
         store,
         wake,
@@ -65,8 +72,15 @@ pub(crate) async fn sweep_often(state: &State) -> Swept {
         }
         tokio::time::sleep(wait).await;
         let longest = LONGEST.saturating_sub(began.elapsed());
+        let now = clock.now();
+        let before = Timestamp::from_millis(latest.swap(now.millis(), Ordering::Relaxed));
+        // What was put off by a clock that has been set back since is due at times that are long in coming.
+        let until = match before.since(now) > SET_BACK {
+            true => before.after(PUT_OFF),
+            false => now,
+        };
         let swept;
-        (swept, sent) = look_once((store, wake.as_ref(), clock.as_ref()), longest, sent).await;
+        (swept, sent) = look_once((store, wake.as_ref()), (now, until), longest, sent).await;
         all = Swept {
             tasks: all.tasks + swept.tasks,
             deliveries: all.deliveries + swept.deliveries,
@@ -87,7 +101,10 @@ pub async fn sweep(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock) -> Swe
 
 /// As [`sweep`], but after so long no further page of a shard is begun.
 pub async fn sweep_for(store: &Store, wake: &dyn WakeDoor, clock: &dyn Clock, longest: Duration) -> Swept {
-    look_once((store, wake, clock), longest, HashSet::new()).await.0
+    let now = clock.now();
+    look_once((store, wake), (now, now), longest, HashSet::new())
+        .await
+        .0
 }
 
 /// What was due, and since when.
@@ -95,14 +112,16 @@ type Sent = HashSet<(TaskKey, Option<PushConfigId>, Timestamp)>;
 
 /// One look, which passes over what was sent before; what is sent by now.
 async fn look_once(
-    (store, wake, clock): (&Store, &dyn WakeDoor, &dyn Clock),
+    (store, wake): (&Store, &dyn WakeDoor),
+    (now, until): (Timestamp, Timestamp),
     longest: Duration,
     sent: Sent,
 ) -> (Swept, Sent) {
     let sweep = Sweep {
         store,
         wake,
-        now: clock.now(),
+        now,
+        until,
         began: Instant::now(),
         longest,
         told: Mutex::new(Told {
@@ -166,6 +185,8 @@ struct Sweep<'a> {
     store: &'a Store,
     wake: &'a dyn WakeDoor,
     now: Timestamp,
+    /// What is due by then is woken.
+    until: Timestamp,
     began: Instant,
     longest: Duration,
     told: Mutex<Told>,
@@ -183,7 +204,7 @@ impl Sweep<'_> {
             let page = self
                 .store
                 .tasks()
-                .due(shard, self.now, PAGE, cursor.as_deref())
+                .due(shard, self.until, PAGE, cursor.as_deref())
                 .await;
             let page = match page {
                 Ok(page) => page,

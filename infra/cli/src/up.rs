@@ -94,6 +94,9 @@ pub(super) struct Up {
     /// Which plans wait for their user's approval: `always`, `over:N` (plans of more than N steps) or `never`
     #[arg(long, value_name = "always|over:N|never", default_value_t)]
     plan_approval: PlanApproval,
+    /// How many seconds the access tokens of the authorization server are good; a short life shows how they are renewed
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(60..=600))]
+    access_token_ttl: u64,
     /// Require users to sign in to the chat, as deployed systems do; without it there are guests too
     #[arg(long)]
     require_sign_in: bool,
@@ -398,6 +401,7 @@ impl Up {
             live: self.live.into_iter().collect(),
             models,
             plan_approval: self.plan_approval,
+            access_token_ttl: self.access_token_ttl,
             require_sign_in: self.require_sign_in,
             push_services: self.push_service,
             page: self.page,

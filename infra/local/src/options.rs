@@ -45,6 +45,8 @@ pub struct Options {
     pub understanding: nlu::Slot,
     /// Which plans wait for their user's word.
     pub plan_approval: PlanApproval,
+    /// For how many seconds access tokens of the authorization server are good.
+    pub access_token_ttl: u64,
     /// Whether chats let nobody in who has not signed in; else there are guests.
     pub require_sign_in: bool,
     /// Hosts of push services that browsers may be reached at beside those of their makers.
@@ -165,6 +167,8 @@ pub(crate) struct Outside {
     pub(crate) models: Option<Models>,
     /// Which plans wait for their user's word.
     pub(crate) plan_approval: PlanApproval,
+    /// For how many seconds access tokens are good.
+    pub(crate) access_token_ttl: u64,
     /// Whether chats let nobody in who has not signed in.
     pub(crate) require_sign_in: bool,
     /// Hosts of push services that browsers may be reached at beside those of their makers.
@@ -194,6 +198,7 @@ impl Default for Options {
             models: None,
             understanding: nlu::Slot::default(),
             plan_approval: PlanApproval::Never,
+            access_token_ttl: 600,
             require_sign_in: false,
             push_services: Vec::new(),
             page: None,

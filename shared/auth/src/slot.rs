@@ -68,7 +68,7 @@ pub(crate) struct Kept {
 impl Kept {
     /// Whether it is old enough to be fetched again.
     pub(crate) fn is_old(&self, now: Timestamp) -> bool {
-        now.since(self.at) >= AGE
+        !self.at.is_lately(AGE, now)
     }
 }
 
@@ -92,7 +92,7 @@ impl Slot {
     /// The keys that are here.
     pub(crate) fn keys(&self, now: Timestamp) -> Option<Kept> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
-        let good = |kept: &&Kept| self.longest.is_none_or(|longest| now.since(kept.at) < longest);
+        let good = |kept: &&Kept| self.longest.is_none_or(|longest| kept.at.is_lately(longest, now));
         kept.as_ref().filter(good).cloned()
     }
 
@@ -111,7 +111,7 @@ impl Slot {
             FIRST_PAUSE
         };
         if let Some(last) = *tried
-            && now.since(last.at) < pause
+            && last.at.is_lately(pause, now)
         {
             return last.had;
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use a2a::Connection;
 use domain::{AgentName, Owner, Task, TaskState};
 use outbound::oauth::{OAuthError, TokenKind};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{StoreError, StoredGrant, TaskKey, TaskQuery};
 
 use crate::consents::Consents;
@@ -42,8 +42,12 @@ impl Consents {
     /// # Errors
     /// What the database says.
     pub async fn connections(&self, owner: &Owner) -> Result<Vec<Connection>, StoreError> {
-        let mut grants = self.grants().list_grants(&self.tenant, owner).await?;
-        grants.retain(|grant| !grant.is_over(self.clock.now()));
+        let mut grants = Vec::new();
+        for grant in self.granted_by(owner, None).await? {
+            if !grant.is_over(self.clock.now()) {
+                grants.extend(self.counting(owner, grant).await?);
+            }
+        }
         let mut providers: BTreeMap<&str, Vec<&StoredGrant>> = BTreeMap::new();
         for grant in &grants {
             providers.entry(&grant.provider).or_default().push(grant);
@@ -110,9 +114,36 @@ impl Consents {
             let last = self.grants().delete_grant(self.grant_key(need)).await?;
             gone.push(last.unwrap_or(grant));
         }
-        // Nobody else has these tokens: whatever the provider says, they are good for nothing from here on.
+        let revoked = self.ended(owner, provider.unwrap_or("every one"), &gone).await;
+        Ok(Ended { revoked, tasks })
+    }
+
+    /// A grant whose giver is let in now as they were then; any other is ended.
+    pub(crate) async fn counting(
+        &self,
+        owner: &Owner,
+        grant: StoredGrant,
+    ) -> Result<Option<StoredGrant>, StoreError> {
+        let counts = match &grant.person {
+            Some(person) => self.store.admits(&self.tenant, person, self.clock.now()).await?,
+            None => true,
+        };
+        if counts {
+            return Ok(Some(grant));
+        }
+        let key = self.grant_key(needed(owner, &grant));
+        if self.grants().drop_grant(key, grant.version).await? {
+            self.ended(owner, &grant.provider, std::slice::from_ref(&grant))
+                .await;
+        }
+        Ok(None)
+    }
+
+    /// Has providers revoke what is gone here, and tells of it; whether each could be told. Nobody else has these tokens: whatever the
+    /// provider says, they are good for nothing from here on.
+    async fn ended(&self, owner: &Owner, object: &str, gone: &[StoredGrant]) -> bool {
         let mut revoked = true;
-        for grant in &gone {
+        for grant in gone {
             if let Err(error) = self.revoke(owner, grant).await {
                 tracing::warn!(
                     tenant.id = self.tenant.name(),
@@ -124,18 +155,15 @@ impl Consents {
             }
         }
         // Nothing ended, nothing to tell of.
-        if gone.is_empty() {
-            return Ok(Ended { revoked, tasks });
+        if !gone.is_empty() {
+            Action::GrantEnd.log(
+                Some(&self.tenant),
+                Actor::Owner(owner),
+                object,
+                if revoked { audit::DONE } else { "not_revoked_there" },
+            );
         }
-        let event = Audit {
-            action: Action::GrantEnd,
-            tenant: Some(&self.tenant),
-            actor: Actor::Owner(owner),
-            object: provider.unwrap_or("every one"),
-            result: if revoked { audit::DONE } else { "not_revoked_there" },
-        };
-        event.log();
-        Ok(Ended { revoked, tasks })
+        revoked
     }
 
     /// What a user has granted at a provider, or anywhere.

@@ -9,12 +9,11 @@ use domain::{
     Timestamp,
 };
 use outbound::Outbound;
-use outbound::oauth::{Dialect, Provider, Providers};
-use store::audit::{self, Action, Actor, Audit};
-use store::{Grants, Store, StoreError};
+use outbound::oauth::{Provider, Providers};
+use store::audit::{self, Action, Actor};
+use store::{GivenGrant, Grants, Store, StoreError};
 
-use crate::records::{Brought, ConsentStore, Unrevised};
-use crate::scopes::covers;
+use crate::records::{ConsentStore, Unrevised};
 use crate::stage::{Consent, ConsentRequest, InvalidMove, Stage, Started};
 
 /// How long a link is good. It is worth nothing to anybody but the one who asked, so it may outlast a lunch break.
@@ -119,18 +118,16 @@ impl Consents {
     /// Logs what was done about a consent. Who did it is its owner, or a browser that nobody knows, which is shown a code.
     fn told(&self, action: Action, consent: &Consent, result: &str) {
         let owner = Actor::Owner(&consent.request.owner);
-        let event = Audit {
-            action,
-            tenant: Some(&self.tenant),
-            actor: if action == Action::ConsentHold {
+        action.log(
+            Some(&self.tenant),
+            if action == Action::ConsentHold {
                 Actor::Unknown
             } else {
                 owner
             },
-            object: &format!("{}/{}", consent.request.provider, consent.request.task_id),
+            &format!("{}/{}", consent.request.provider, consent.request.task_id),
             result,
-        };
-        event.log();
+        );
     }
 
     /// The consent's start with these secrets, in the browser that got this cookie.
@@ -176,14 +173,21 @@ impl Consents {
         consent: &Consent,
         (scopes, sealed): (&[String], &str),
     ) -> Result<bool, StoreError> {
-        let brought = Brought {
+        let (now, owner) = (self.clock.now(), &consent.request.owner);
+        // An agent of the platform sees nobody's session.
+        let person = match self.agent {
+            Some(_) => None,
+            None => self.store.sessions().person_of(&self.tenant, owner, now).await?,
+        };
+        let brought = GivenGrant {
             key: self.key(consent),
             scopes,
             sealed,
-            now: self.clock.now(),
+            person: person.as_ref(),
+            now,
         };
         let records = self.records();
-        let given = records.revise_with(consent.clone(), Consent::give, Some(&brought));
+        let given = records.revise_with(consent.clone(), Consent::give, Some(brought));
         match given.await {
             Ok(_) => Ok(true),
             Err(Unrevised::Refused(_)) => Ok(false),
@@ -191,29 +195,10 @@ impl Consents {
             Err(Unrevised::Missing | Unrevised::Contended) => {
                 // Others follow the link as fast as we write. The grant counts; the link runs out by itself.
                 tracing::warn!(tenant.id = self.tenant.name(), task.id = %consent.request.task_id, "the consent's end was not written");
-                let grants = self.grants();
-                grants.put_grant(brought.key, scopes, sealed, brought.now).await?;
+                self.grants().put_grant(brought).await?;
                 Ok(true)
             }
         }
-    }
-
-    /// What the user has granted before for what this consent asks for, where it is good for all of that and can be renewed.
-    /// Asked of providers alone that give a refresh token once.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn renewable(&self, consent: &Consent) -> Result<Option<GrantSecrets>, StoreError> {
-        let provider = self.provider(&consent.request.provider);
-        if provider.is_none_or(|provider| provider.dialect == Dialect::Standard) {
-            return Ok(None);
-        }
-        let found = self.grants().find_grant(self.key(consent)).await?;
-        let found = found.filter(|grant| !grant.is_over(self.clock.now()));
-        let opened =
-            found.and_then(|grant| GrantSecrets::open(&self.sealer, &grant.sealed, &self.key(consent)).ok());
-        Ok(opened
-            .filter(|held| held.refresh_token.is_some() && covers(&held.scopes, &consent.request.scopes)))
     }
 
     /// What the code of a consent is bound to and begins by, so that one consent's code is no other's. Whoever masks what is typed to an

@@ -1,7 +1,7 @@
 //! Stored consents of one tenant, and the one loop that changes them.
 
-use domain::{AgentName, GrantKey, Tenant, Timestamp};
-use store::{ConsentWrite, Grants, Store, StoreError};
+use domain::{AgentName, Tenant, Timestamp};
+use store::{ConsentWrite, GivenGrant, Grants, Store, StoreError};
 
 use crate::stage::{Consent, Stage, Started};
 
@@ -15,14 +15,6 @@ pub struct ConsentStore {
     store: Store,
     tenant: Tenant,
     agent: Option<AgentName>,
-}
-
-/// A grant that a consent brings.
-pub(crate) struct Brought<'a> {
-    pub(crate) key: GrantKey<'a>,
-    pub(crate) scopes: &'a [String],
-    pub(crate) sealed: &'a str,
-    pub(crate) now: Timestamp,
 }
 
 /// Why a consent was not changed.
@@ -126,7 +118,7 @@ impl ConsentStore {
         &self,
         seen: Consent,
         mut decide: impl FnMut(Consent) -> Result<Consent, E>,
-        brought: Option<&Brought<'_>>,
+        brought: Option<GivenGrant<'_>>,
     ) -> Result<Consent, Unrevised<E>> {
         let mut seen = seen;
         for _ in 0..ROUNDS {
@@ -148,14 +140,11 @@ impl ConsentStore {
         &self,
         seen: &Consent,
         next: &Consent,
-        brought: Option<&Brought<'_>>,
+        brought: Option<GivenGrant<'_>>,
     ) -> Result<bool, StoreError> {
         let grants = self.grants();
         if let Some(brought) = brought {
-            let tokens = (brought.scopes, brought.sealed);
-            return grants
-                .give_consent(write_of(next), brought.key, tokens, brought.now)
-                .await;
+            return grants.give_consent(write_of(next), brought).await;
         }
         // A new state leads to its consent from the same write on.
         let state = state_of(next).filter(|state| state_of(seen) != Some(state));

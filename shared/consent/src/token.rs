@@ -9,12 +9,13 @@ use std::time::Duration;
 use auth::GrantSecrets;
 use domain::{GrantKey, Owner, SecretString};
 use outbound::CallError;
-use outbound::oauth::{OAuthError, Provider, Refresh, Tokens};
-use store::audit::{self, Action, Actor, Audit};
+use outbound::oauth::{Dialect, OAuthError, Provider, Refresh, Tokens};
+use store::audit::{self, Action, Actor};
 use store::{Claim, StoreError, StoredGrant};
 
 use crate::consents::Consents;
 use crate::scopes::{covers, union, wider};
+use crate::stage::Consent;
 
 /// How long one renewal has; then somebody else may try.
 const CLAIM: Duration = Duration::from_secs(30);
@@ -79,13 +80,38 @@ impl From<StoreError> for Obstacle {
 }
 
 impl Consents {
-    /// The grant, if its owner has given one; whatever its scopes are.
+    /// The grant, if its owner has given one; whatever its scopes are. One whose giver is let in no more is ended here.
     ///
     /// # Errors
     /// What the database says.
     pub async fn grant(&self, need: GrantNeed<'_>) -> Result<Option<StoredGrant>, StoreError> {
         let found = self.grants().find_grant(self.grant_key(need)).await?;
-        Ok(found.filter(|grant| !grant.is_over(self.clock.now())))
+        let Some(grant) = found.filter(|grant| !grant.is_over(self.clock.now())) else {
+            return Ok(None);
+        };
+        self.counting(need.owner, grant).await
+    }
+
+    /// What the user has granted before for what this consent asks for, where it is good for all of that and can be renewed.
+    /// Asked of providers alone that give a refresh token once.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn renewable(&self, consent: &Consent) -> Result<Option<GrantSecrets>, StoreError> {
+        let provider = self.provider(&consent.request.provider);
+        if provider.is_none_or(|provider| provider.dialect == Dialect::Standard) {
+            return Ok(None);
+        }
+        let request = &consent.request;
+        let need = GrantNeed {
+            owner: &request.owner,
+            provider: &request.provider,
+            resource: &request.resource,
+            scopes: &[],
+        };
+        let opened = self.grant(need).await?.and_then(|grant| self.open(need, &grant));
+        Ok(opened
+            .filter(|held| held.refresh_token.is_some() && covers(&held.scopes, &consent.request.scopes)))
     }
 
     /// Makes a call with the user's token; once more with a renewed one where it has expired.
@@ -171,18 +197,16 @@ impl Consents {
             resource: need.resource,
         };
         let refreshed = self.refresh(provider, refresh).await;
-        let event = Audit {
-            action: Action::GrantRenew,
-            tenant: Some(&self.tenant),
-            actor: Actor::Owner(need.owner),
-            object: need.provider,
-            result: match &refreshed {
+        Action::GrantRenew.log(
+            Some(&self.tenant),
+            Actor::Owner(need.owner),
+            need.provider,
+            match &refreshed {
                 Ok(_) => audit::DONE,
                 Err(error) if error.is_refusal() => "refused",
                 Err(_) => "failed",
             },
-        };
-        event.log();
+        );
         let renewed = match refreshed {
             Ok(tokens) => tokens.refreshed(&secrets, self.clock.now()),
             // Whatever word it has for that: tried again, it would say the same for ever.

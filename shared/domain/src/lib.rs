@@ -90,7 +90,7 @@ pub use setting::{
     InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens, quota_of,
     tokens_per_day,
 };
-pub use sign_in::{Demands, IssuerIds, OWN_ISSUER, SignInProof, SignInRule};
+pub use sign_in::{Demands, IssuerIds, OWN_ISSUER, SignInProof, SignInRule, SignInRules};
 pub use state::{InvalidTransition, TaskState};
 pub use tag::{InvalidTag, Tag, TypeScope};
 pub use task::{Event, EventKind, Keeping, Kept, NewTask, Revision, Status, Stumble, Task, WorkNote};

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Timestamp;
+
 /// The id of the tenant's own authorization server among its providers.
 pub const OWN_ISSUER: &str = "idp";
 /// Longest id of an issuer and longest issuer, and most issuers.
@@ -17,7 +19,7 @@ const AMR: &str = "amr:";
 
 /// The ids of the providers that people sign in at, in the order in which they are offered. An id may say which issuer it is
 /// (`corp=https://login.corp.example`): it means no other then, whatever it is pointed at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssuerIds(Vec<(String, Option<String>)>);
 
 impl Default for IssuerIds {
@@ -59,7 +61,7 @@ impl FromStr for IssuerIds {
 }
 
 /// What a sign-in must have been, of which one is enough: values of `acr`, and of `amr` behind `amr:`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demands(Vec<String>);
 
 impl FromStr for Demands {
@@ -105,6 +107,9 @@ pub struct SignInProof {
     /// Its `amr`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amr: Vec<String>,
+    /// When they were let in by that; proofs of older releases do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
 }
 
 /// Most characters of an `acr` or `amr` that are kept, and most values.
@@ -114,19 +119,20 @@ const PROOF_VALUES_MAX: usize = 20;
 impl SignInProof {
     /// A proof by that issuer. Values too long for a demand are left out, as none can ask for them.
     #[must_use]
-    pub fn new(issuer_id: &str, acr: Option<&str>, amr: &[String]) -> Self {
+    pub fn new(issuer_id: &str, acr: Option<&str>, amr: &[String], at: Timestamp) -> Self {
         let fits = |text: &str| text.len() <= PROOF_TEXT_MAX;
         let amr = amr.iter().filter(|used| fits(used));
         Self {
             issuer_id: issuer_id.to_owned(),
             acr: acr.filter(|acr| fits(acr)).map(str::to_owned),
             amr: amr.take(PROOF_VALUES_MAX).cloned().collect(),
+            at: Some(at),
         }
     }
 }
 
 /// Whom a tenant lets in now.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignInRule {
     /// At which issuers.
     pub issuers: IssuerIds,
@@ -146,6 +152,50 @@ impl SignInRule {
             id == proof.issuer_id && named.is_none_or(|named| named == issuer)
         };
         self.issuers.all().any(is_offered) && self.demands.are_met(proof.acr.as_deref(), &proof.amr)
+    }
+}
+
+/// Most rules of before that are remembered, the newest ones.
+const BEFORE_MAX: usize = 20;
+
+/// The rule of now, and those before it with the times of their ends: one that comes back brings nobody back who was out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignInRules {
+    now: SignInRule,
+    before: Vec<(Timestamp, SignInRule)>,
+}
+
+impl SignInRules {
+    /// This rule, and none before.
+    #[must_use]
+    pub fn first(now: SignInRule) -> Self {
+        Self {
+            now,
+            before: Vec::new(),
+        }
+    }
+
+    /// The rules from the time on when this one counts; `None` where it does already.
+    #[must_use]
+    pub fn turned(&self, rule: &SignInRule, at: Timestamp) -> Option<Self> {
+        let ended = (at, self.now.clone());
+        let before = self.before.iter().rev().take(BEFORE_MAX - 1).rev().cloned();
+        (self.now != *rule).then(|| Self {
+            now: rule.clone(),
+            before: before.chain([ended]).collect(),
+        })
+    }
+
+    /// Whether the rule of now would let them in, and each that counted since they were.
+    #[must_use]
+    pub fn admit(&self, issuer: &str, proof: Option<&SignInProof>) -> bool {
+        let since = proof.and_then(|proof| proof.at);
+        let counted = |(until, _): &&(Timestamp, SignInRule)| since.is_some_and(|since| since < *until);
+        let before = self.before.iter().filter(counted).map(|(_, rule)| rule);
+        [&self.now]
+            .into_iter()
+            .chain(before)
+            .all(|rule| rule.admits(issuer, proof))
     }
 }
 
@@ -199,8 +249,9 @@ mod tests {
             demands: demands.parse().unwrap(),
         };
         let (one, mfa) = ("https://one.example", ["mfa".to_owned()]);
-        let weak = SignInProof::new("one", None, &[]);
-        let strong = SignInProof::new("one", None, &mfa);
+        let at = Timestamp::from_millis;
+        let weak = SignInProof::new("one", None, &[], at(5));
+        let strong = SignInProof::new("one", None, &mfa, at(5));
         for (issuers, demands, admits_weak, admits_strong) in [
             ("idp,one", "", true, true),
             ("one=https://one.example", "", true, true),
@@ -218,5 +269,23 @@ mod tests {
             );
         }
         assert!(rule("idp", "").admits(one, None) && !rule("idp", "amr:mfa").admits(one, None));
+
+        // A rule that comes back finds out whoever was out meanwhile, and nobody else.
+        let (open, closed) = (rule("idp,one", ""), rule("idp", ""));
+        let first = SignInRules::first(open.clone());
+        assert_eq!(first.turned(&open, at(6)), None);
+        let back = first
+            .turned(&closed, at(7))
+            .and_then(|rules| rules.turned(&open, at(9)))
+            .unwrap();
+        let admitted = |let_in| back.admit(one, Some(&SignInProof::new("one", None, &[], at(let_in))));
+        assert!(first.admit(one, Some(&weak)) && !admitted(5) && !admitted(8) && admitted(9));
+        let own = SignInProof::new("idp", None, &[], at(5));
+        assert!(back.admit("https://idp.example/acme", Some(&own)));
+        let turn = |rules: SignInRules, n: i64| {
+            let next = if n % 2 == 0 { &closed } else { &open };
+            rules.turned(next, at(10 + n)).unwrap()
+        };
+        assert_eq!((0..50).fold(back, turn).before.len(), BEFORE_MAX);
     }
 }

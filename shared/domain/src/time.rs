@@ -52,6 +52,12 @@ impl Timestamp {
         Self::from_millis(self.0.saturating_sub(millis))
     }
 
+    /// Whether this is less than so long before `now`, and no further ahead: of a clock that was set back, everything else is of before that.
+    #[must_use]
+    pub fn is_lately(self, span: Duration, now: Self) -> bool {
+        now.since(self) < span && self.since(now) < span
+    }
+
     /// How long ago `earlier` was; zero when it lies ahead.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {

@@ -14,6 +14,7 @@
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent, chat_api, mqtt_bridge | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set, at mqtt_bridge with `MQTT_IMPORTS` |
 //! | `IDP_URL` | chat_api, host_agent, horizon_agent, idp | the authorization server's public URL; each tenant's issuer lies below it | required; without it the host's card names no authorization server, and the chat has no users to look after |
+//! | `ACCESS_TOKEN_TTL` | idp | seconds for which an access token is good, 60 to 600 | 600 |
 //! | `IDP_KEYS_SECRET` | idp | name of the secret with its signing keys, current, next and previous: what `auth::KeySet` keeps | required |
 //! | `AGENT_URL` | horizon_agent, weather_agent, report_agent, airbnb_agent, calendar_agent, oauth_callback | the agent's public URL, audience of tokens for it; at oauth_callback that of `CONSENT_AGENT` | required; oauth_callback: every user types a code |
 //! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |
@@ -33,8 +34,8 @@
 //! | `EMBED` | host_agent | where `MODELS` is empty: the hosted model of sentences that words are understood by, JSON `{"kind": "bedrock", "model"}` (Titan Text Embeddings V2, Cohere Embed 3) or `{"kind": "openai", "url", "model", "key"}` (any server with `/embeddings` below `url`); each may say `dimensions`; another model wants another name, as vectors are kept under it | words alone |
 //! | `PLAN_APPROVAL` | host_agent | which plans wait until their user says go: `always` (every task in which more than one piece of work is handed out), `over:N` (those of more than N) or `never` | `never` |
 //! | `TOKENS_PER_DAY` | host_agent, chat_api | tokens of language models that the tenant may use in a day (UTC), unless its plan or its own setting `tokens_per_day` says otherwise | required where `MODELS` has a hosted one |
-//! | `SIGN_IN_ISSUERS` | oauth_callback, chat_api | where people sign in to the chat: ids of the secret's providers, with commas between them; `id=ISSUER` names the one it must be | `idp`, the tenant's authorization server |
-//! | `REQUIRE_ACR` | oauth_callback, chat_api | what a sign-in must have been, one of these: values of `acr`, and of `amr` behind `amr:`, with blanks between them | anything |
+//! | `SIGN_IN_ISSUERS` | oauth_callback, chat_api, host_agent | where people sign in to the chat: ids of the secret's providers, with commas between them; `id=ISSUER` names the one it must be | `idp`, the tenant's authorization server |
+//! | `REQUIRE_ACR` | oauth_callback, chat_api, host_agent | what a sign-in must have been, one of these: values of `acr`, and of `amr` behind `amr:`, with blanks between them | anything |
 //! | `REQUIRE_SIGN_IN` | chat_api | `true`: nobody is let in who has not signed in at the tenant's authorization server; `false`: there are guests too | `true` |
 //! | `PUSH_SERVICES` | chat_api | hosts of push services that browsers may be reached at beside those of their makers (Google, Mozilla, Apple, Microsoft), with commas between them; `*.push.example.com` is every host below that one | none |
 //! | `CHAT_GRACE` | chat_api | seconds for which a chat's turn stays open at most while the host itself works; once all is handed over or waits it ends 2 s later | 60 |

@@ -85,7 +85,7 @@ impl PushKeys {
     fn remembered(&self, agent: &Url, now: Timestamp) -> Option<Vec<String>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (at, keys) = known.get(agent)?;
-        (now.since(*at) < AGE).then(|| keys.clone())
+        (at.is_lately(AGE, now)).then(|| keys.clone())
     }
 }
 

@@ -1,8 +1,10 @@
 //! Building of update expressions: every name goes through an alias, so that no reserved word can hit us.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::Timestamp;
 
 /// Text.
 pub(crate) fn text(value: impl ToString) -> AttributeValue {
@@ -47,6 +49,9 @@ macro_rules! conditioned {
     };
 }
 pub(crate) use conditioned;
+
+/// Longer than this nobody holds anything.
+pub(crate) const HELD_MAX: Duration = Duration::from_secs(600);
 
 /// The clauses of an update.
 const SET: &str = "SET";
@@ -107,6 +112,21 @@ impl Change {
     pub(crate) fn when(mut self, condition: &str) -> Self {
         self.conditions.push(format!("({condition})"));
         self
+    }
+
+    /// Only where nobody holds it until the time in this attribute, in milliseconds or as a text. What ends later than anybody
+    /// holds anything was taken before the clock was set back.
+    pub(crate) fn when_free(
+        self,
+        until: &str,
+        as_value: fn(Timestamp) -> AttributeValue,
+        now: Timestamp,
+    ) -> Self {
+        self.when(&format!(
+            "attribute_not_exists(#{until}) OR #{until} <= :free_at OR #{until} > :held_to"
+        ))
+        .value("free_at", as_value(now))
+        .value("held_to", as_value(now.after(HELD_MAX)))
     }
 
     /// The value of a `:name`.

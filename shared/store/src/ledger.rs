@@ -593,8 +593,7 @@ impl Ledger<'_> {
             let change = Change::new()
                 .set(&slot, number(until.millis()))
                 .set("expires_at", number(now.after(STREAMS_KEPT).millis() / 1000))
-                .when(&format!("attribute_not_exists(#{slot}) OR #{slot} <= :now"))
-                .value("now", number(now.millis()));
+                .when_free(&slot, |at| number(at.millis()), now);
             let Written::Refused(found) = self.write(&key, change).await? else {
                 let store = self.store.clone();
                 return Ok(Ok(OpenStream {

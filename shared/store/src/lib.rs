@@ -61,10 +61,11 @@ pub use cards::{
 };
 pub use count::{Calls, Capacity, counted, measured};
 pub use error::StoreError;
-pub use grants::{Claim, ConsentWrite, Grants, StoredGrant};
+pub use grants::{Claim, ConsentWrite, GivenGrant, Grants, StoredGrant};
 pub use identity::{
-    Brake, Client, Code, Family, HOST_CLIENT, Identity, LOCKED_FOR, Login, MOST_FAILURES, ROLES, Redeemed,
-    Rotated, SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item, user_name_item,
+    Brake, Client, Code, Family, HOST_CLIENT, Identity, LOCKED_FOR, Login, MOST_FAILURES, MOST_SOURCES,
+    ROLES, Redeemed, Rotated, SessionIssuer, Throttle, User, client_item, session_issuer_item, user_item,
+    user_name_item,
 };
 pub use ledger::{
     Admitted, Ended, HourCounts, Ledger, OpenStream, OwnerDay, TOOK_BOUNDS, TOOK_BUCKETS, TenantDay, next_day,
@@ -77,9 +78,9 @@ pub use private_types::PrivateTypes;
 pub use purge::{Purge, PurgeError, Purged};
 pub use schema::Tables;
 pub use sessions::{
-    Added, Adopted, Chat, Conversation, GuestBefore, KnownPerson, LiveSession, MAX_SUBSCRIPTIONS, Opened,
-    Person, Profile, PushSubscription, Pushes, SHARES_MAX, Session, Sessions, Share, SharedAgent, SignedIn,
-    StoredMessage, Verdict, person_id,
+    Access, Added, Adopted, Chat, Conversation, GuestBefore, KnownPerson, LiveSession, MAX_SUBSCRIPTIONS,
+    Member, Opened, Person, Profile, PushSubscription, Pushes, SHARES_MAX, Session, Sessions, Share,
+    SharedAgent, SignedIn, StoredMessage, Verdict, person_id,
 };
 pub use spent::Spent;
 pub use tasks::{
@@ -98,7 +99,7 @@ pub struct Store {
     inner: Arc<Inner>,
     entropy: Arc<dyn Entropy>,
     /// Whom its tenant lets in now; nothing where that is nobody's business here.
-    sign_in: Option<Arc<SignInRule>>,
+    sign_in: Option<Arc<sessions::Ruled>>,
 }
 
 struct Inner {
@@ -159,11 +160,12 @@ impl Store {
         }
     }
 
-    /// The same store, in which nothing counts that somebody proved whom this rule would not let in: sessions, shares, subscriptions.
+    /// The same store, in which nothing counts that somebody proved whom this rule would not let in: sessions, shares,
+    /// subscriptions, grants.
     #[must_use]
     pub fn admitting(self, rule: SignInRule) -> Self {
         Self {
-            sign_in: Some(Arc::new(rule)),
+            sign_in: Some(Arc::new(sessions::Ruled::by(rule))),
             ..self
         }
     }

@@ -4,11 +4,13 @@ mod chats;
 mod feedback;
 mod files;
 mod live;
+mod members;
 mod messages;
 mod open;
 mod people;
 mod removal;
 mod replaced;
+mod rules;
 mod shares;
 mod subscriptions;
 
@@ -24,8 +26,10 @@ use crate::{Store, StoreError};
 pub use chats::{Chat, Opened};
 pub use feedback::Verdict;
 pub use live::{LiveSession, SignedIn};
+pub use members::{Access, Member};
 pub use messages::{Added, Conversation, StoredMessage};
 pub use people::{Adopted, KnownPerson, Profile, person_id};
+pub(crate) use rules::Ruled;
 pub use shares::{SHARES_MAX, Share, SharedAgent};
 pub use subscriptions::{MAX_SUBSCRIPTIONS, PushSubscription};
 
@@ -125,6 +129,22 @@ fn is_no(told: &bool) -> bool {
     !told
 }
 
+impl SessionItem {
+    fn read(self) -> Session {
+        Session {
+            owner: self.owner,
+            created_at: self.created_at,
+            expires_at: Timestamp::from_millis(self.expires_at.saturating_mul(1000)),
+            person: self.person,
+            guest: self.guest,
+            pushes: Pushes {
+                here: self.subscription,
+                anywhere: self.pushes,
+            },
+        }
+    }
+}
+
 fn session_key(tenant: &Tenant, token_hash: &str) -> Key {
     (
         format!("{}#session#{token_hash}", tenant.prefix()),
@@ -183,6 +203,7 @@ impl Sessions<'_> {
     ) -> Result<(), StoreError> {
         self.note_open(tenant, &session.owner, token_hash, session.expires_at)
             .await?;
+        self.note_member(tenant, session).await?;
         let item = session_item(tenant, token_hash, session);
         self.store
             .put(self.table(), encode(&item)?, Change::new())
@@ -255,19 +276,8 @@ impl Sessions<'_> {
         else {
             return Ok(None);
         };
-        let item: SessionItem = decode(self.table(), item)?;
-        let expires_at = Timestamp::from_millis(item.expires_at.saturating_mul(1000));
-        Ok((expires_at > now).then_some(Session {
-            owner: item.owner,
-            created_at: item.created_at,
-            expires_at,
-            person: item.person,
-            guest: item.guest,
-            pushes: Pushes {
-                here: item.subscription,
-                anywhere: item.pushes,
-            },
-        }))
+        let found = decode::<SessionItem>(self.table(), item)?.read();
+        Ok(Some(found).filter(|found| found.expires_at > now))
     }
 
     fn table(&self) -> &str {

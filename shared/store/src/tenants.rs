@@ -92,7 +92,7 @@ impl Remembered {
     fn keep(&self, tenant: &Tenant, record: Option<Record>, now: Timestamp) {
         let mut names = self.names();
         if names.len() >= REMEMBERED {
-            names.retain(|_, (_, at)| now.since(*at) < SETTINGS_TTL);
+            names.retain(|_, (_, at)| at.is_lately(SETTINGS_TTL, now));
         }
         if names.len() < REMEMBERED {
             names.insert(tenant.name().to_owned(), (record, now));
@@ -399,7 +399,7 @@ impl Tenants<'_> {
         let remembered = &self.store.inner.remembered;
         let known = remembered.names().get(tenant.name()).cloned();
         if let Some((record, at)) = &known
-            && now.since(*at) < SETTINGS_TTL
+            && at.is_lately(SETTINGS_TTL, now)
         {
             return Ok(record.clone());
         }
@@ -409,7 +409,7 @@ impl Tenants<'_> {
                 Ok(record)
             }
             Err(error) => match known {
-                Some((record, at)) if now.since(at) < STALE_TTL => {
+                Some((record, at)) if at.is_lately(STALE_TTL, now) => {
                     tracing::warn!(tenant.id = tenant.name(), %error, "the tenant cannot be read; what was read before goes on");
                     Ok(record)
                 }

@@ -453,7 +453,13 @@ async fn connect(world: &World, at: &str) {
     };
     let grants = world.local.system.store().grants().of(agent.as_ref());
     let scopes = ["a-scope-of-the-victims".to_owned()];
-    let put = grants.put_grant(key, &scopes, "sealed by nobody", world.local.clock.now());
+    let put = grants.put_grant(store::GivenGrant {
+        key,
+        scopes: &scopes,
+        sealed: "sealed by nobody",
+        person: None,
+        now: world.local.clock.now(),
+    });
     put.await.expect("stored");
 }
 

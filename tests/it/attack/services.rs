@@ -259,6 +259,10 @@ fn chat() -> impl Iterator<Item = Row> {
         // The operator is told that nothing is parked there.
         row(("POST", "/api/ops/deliveries/replay", ""), gone, 409),
         row(("POST", "/api/ops/agents/{id}/{verb}", "check"), gone, 200),
+        row(("GET", "/api/admin/access", ""), gone, 200),
+        row(("GET", "/api/admin/access/{id}", ""), gone, 200),
+        // An agent, which the next rows switch on again.
+        row(("DELETE", "/api/admin/access/{kind}/{id}", "agent"), gone, 204),
         row(("POST", "/api/ops/agents/{id}/{verb}", "disable"), gone, 200),
         row(("POST", "/api/ops/agents/{id}/{verb}", "enable"), gone, 200),
         row(("POST", "/api/ops/agents/{id}/{verb}", "approve"), gone, 400),
@@ -430,6 +434,19 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
     };
     let action = row.operation.split(' ').next().unwrap_or_default();
     let mut path = row.route.replace("{action}", action).replace("{verb}", action);
+    path = path.replace("{kind}", action);
+    if path == "/api/admin/access/{id}" {
+        let (acme, first) = (
+            Tenant::parse("acme").expect("a tenant"),
+            store::PageRequest::default(),
+        );
+        let members = world.local.system.store();
+        let members = members.sessions().members(&acme, &first).await.expect("tables");
+        path = path.replace(
+            "{id}",
+            members.items.first().map_or("nobody", |one| one.owner.as_str()),
+        );
+    }
     if in_charge.is_some() && path.contains("{id}") {
         path = path.replace("{id}", &horizon(world).await);
     }

@@ -119,10 +119,22 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "somebody asks how a task stands, who has a token: nobody else is let in",
     ),
     (
-        "OauthCallbackFunction",
-        "SessionsOfAnIssuer",
+        "HostAgentFunction",
+        "WhoConsents",
+        "dynamodb:GetItem",
+        "somebody who has signed in uses what they granted, or types the code of a grant",
+    ),
+    (
+        "HostAgentFunction",
+        "WhoConsents",
         "dynamodb:Query",
-        "another issuer says that somebody has signed out there",
+        "somebody types the code of a grant: who it is, their sessions tell",
+    ),
+    (
+        "HostAgentFunction",
+        "RulesOfSignIn",
+        "dynamodb:PutItem",
+        "the rule of who is let in has changed, and the host is the first to see it",
     ),
     (
         "HostAgentFunction",

@@ -2,6 +2,7 @@
 //! everybody else there is no such thing. Nothing here tells what anybody said or was told.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -9,10 +10,11 @@ use axum::extract::{FromRequestParts, Path, Query, State};
 use bytes::Bytes;
 use domain::price::Cost;
 use domain::{AgentId, Owner, TaskId};
+use http::Method;
 use http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{ROLES, SignedIn, TaskKey, kept_bytes};
 
 use crate::error::RouteError;
@@ -23,6 +25,8 @@ use crate::state::AppState;
 
 /// So many days of usage are told, today first.
 const DAYS: u32 = 14;
+/// So long after a sign-in a person may change what is more than their own.
+const CHANGES_FOR: Duration = Duration::from_secs(15 * 60);
 
 /// Somebody who has signed in and looks after the tenant.
 pub(crate) struct Operator(pub(crate) Owner);
@@ -35,7 +39,7 @@ impl FromRequestParts<Arc<AppState>> for Operator {
     }
 }
 
-/// The person who has signed in, where they have one of these roles.
+/// The person who has signed in, where they have one of these roles. Whoever changes something has proved it of late.
 pub(crate) async fn person_with(
     roles: &[&str],
     parts: &mut Parts,
@@ -46,10 +50,17 @@ pub(crate) async fn person_with(
     let Visitor(_) = Visitor::of(&seen, room)?;
     let session = seen.0.ok_or(RouteError::NotFound)?;
     let person = session.signed_in.ok_or(RouteError::NotFound)?;
-    match person.roles.iter().any(|role| roles.contains(&role.as_str())) {
-        true => Ok((session.owner, person)),
-        false => Err(RouteError::NotFound),
+    if !person.roles.iter().any(|role| roles.contains(&role.as_str())) {
+        return Err(RouteError::NotFound);
     }
+    let proved_at = session.person.map(|person| person.auth_time);
+    let is_fresh = proved_at.is_some_and(|at| at.is_lately(CHANGES_FOR, room.clock.now()));
+    if parts.method != Method::GET && !is_fresh {
+        return Err(RouteError::SignInAgain {
+            at: room.sign_in.clone(),
+        });
+    }
+    Ok((session.owner, person))
 }
 
 /// `GET /api/ops/agents`: every agent that the tenant sees, and how it is.
@@ -88,14 +99,12 @@ pub(crate) async fn act(
         Verb::Check | Verb::Disable | Verb::Enable => json!({}),
     };
     let agent = room.registry.act(&owner, id, (verb, &body)).await?;
-    let event = Audit {
-        action: Action::OpsAgent,
-        tenant: Some(&room.tenant),
-        actor: Actor::Owner(&owner),
-        object: &format!("{id}/{}", verb.name()),
-        result: audit::DONE,
-    };
-    event.log();
+    Action::OpsAgent.log(
+        Some(&room.tenant),
+        Actor::Owner(&owner),
+        &format!("{id}/{}", verb.name()),
+        audit::DONE,
+    );
     Ok(Json(shown(&agent)))
 }
 

@@ -1,5 +1,6 @@
 //! What a tenant's operators and admins look after.
 
+pub(crate) mod access;
 pub(crate) mod agents;
 pub(crate) mod deliveries;
 pub(crate) mod keys;

@@ -15,7 +15,7 @@ use http::{Method, StatusCode};
 use outbound::CallError;
 use serde_json::Value;
 use store::SignedIn;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use url::Url;
 
 use crate::error::RouteError;
@@ -141,7 +141,7 @@ pub(crate) async fn act(
 }
 
 /// An admin who could not come back would need the operator.
-fn own_account() -> RouteError {
+pub(crate) fn own_account() -> RouteError {
     RouteError::conflict(
         "own_account",
         "this is your own account: another admin, or the operator, removes it or its role",
@@ -176,7 +176,7 @@ fn users(room: &AppState) -> Result<&Url, RouteError> {
 }
 
 /// The address of a user, or of something done to one.
-fn at(room: &AppState, username: &str, verb: Option<&str>) -> Result<Url, RouteError> {
+pub(crate) fn at(room: &AppState, username: &str, verb: Option<&str>) -> Result<Url, RouteError> {
     let mut url = users(room)?.clone();
     url.path_segments_mut()
         .map_err(|()| RouteError::NotFound)?
@@ -186,7 +186,7 @@ fn at(room: &AppState, username: &str, verb: Option<&str>) -> Result<Url, RouteE
 }
 
 /// Has the authorization server do it. What it refuses is refused in its words.
-async fn ask(
+pub(crate) async fn ask(
     room: &AppState,
     admin: &Admin,
     (method, url): (Method, &Url),
@@ -212,12 +212,10 @@ async fn ask(
 
 /// Tells of a change and from where it was asked for; the authorization server tells of it too, and knows us alone.
 fn told(room: &AppState, admin: &Admin, object: &str, done: &Result<(StatusCode, Value), RouteError>) {
-    let event = Audit {
-        action: Action::AdminUser,
-        tenant: Some(&room.tenant),
-        actor: Actor::Owner(&admin.owner),
+    Action::AdminUser.log(
+        Some(&room.tenant),
+        Actor::Owner(&admin.owner),
         object,
-        result: done.as_ref().map_or_else(RouteError::code, |_| audit::DONE),
-    };
-    event.log();
+        done.as_ref().map_or_else(RouteError::code, |_| audit::DONE),
+    );
 }

@@ -14,7 +14,7 @@ use http::StatusCode;
 use outbound::below;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{SHARES_MAX, Share, SharedAgent};
 
 use crate::error::RouteError;
@@ -165,14 +165,7 @@ pub(crate) async fn list(
 
 /// Tells of a share, and never of its link.
 pub(crate) fn told(room: &AppState, action: Action, owner: &Owner, object: &str) {
-    let event = Audit {
-        action,
-        tenant: Some(&room.tenant),
-        actor: Actor::Owner(owner),
-        object,
-        result: audit::DONE,
-    };
-    event.log();
+    action.log(Some(&room.tenant), Actor::Owner(owner), object, audit::DONE);
 }
 
 fn shown(share: &Share) -> Value {
@@ -206,16 +199,13 @@ fn wanted(body: &[u8]) -> Result<Wanted, RouteError> {
 impl AppState {
     /// Whether a share still holds, as far as it hangs on the tenant and on who shares it.
     async fn holds(&self, share: &Share) -> Result<bool, RouteError> {
-        let epoch = self
-            .store
-            .tenants()
-            .sharing(&self.tenant, self.clock.now())
-            .await?;
+        let now = self.clock.now();
+        let epoch = self.store.tenants().sharing(&self.tenant, now).await?;
         if epoch != Some(share.epoch) {
             return Ok(false);
         }
         let sessions = self.store.sessions();
-        Ok(sessions.still_counts(&self.tenant, &share.person).await?)
+        Ok(sessions.still_counts(&self.tenant, &share.person, now).await?)
     }
 
     /// What a link's token leads to: as long as its share holds, its task is there and completed, and each agent whose words may

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::sessions::signed_in;
 use super::world::{Answered, Browser, World, says};
+use domain::{Clock as _, Owner};
 
 type Asked = Arc<Mutex<Vec<String>>>;
 
@@ -325,6 +326,9 @@ async fn to_everybody_else_there_is_no_such_thing() {
         (Method::POST, "/api/admin/users/eve/reset"),
         (Method::GET, "/api/admin/settings"),
         (Method::PATCH, "/api/admin/settings"),
+        (Method::GET, "/api/admin/access"),
+        (Method::GET, "/api/admin/access/person-ada"),
+        (Method::DELETE, "/api/admin/access/person/person-ada"),
     ];
     let body = json!({"brand": "Other"});
     for roles in [&[][..], &["operator"], &["admins"]] {
@@ -342,5 +346,158 @@ async fn to_everybody_else_there_is_no_such_thing() {
     assert_eq!(
         json!(world.store.tenants().settings(&world.tenant).await.unwrap()),
         json!({})
+    );
+}
+
+#[tokio::test]
+async fn whoever_changes_something_has_signed_in_of_late() {
+    let world = World::new().await;
+    idp(&world).await;
+    world.store.tenants().add(&world.tenant).await.unwrap();
+    let (app, ada) = (world.app(Duration::ZERO), signed_in(&world).await);
+    promote(&world, &["admin"]).await;
+    let brand = json!({"brand": "Acme"});
+    let change = async || ask(&app, &ada, (Method::PATCH, "/api/admin/settings"), &brand).await;
+    world.clock.advance(Duration::from_secs(15 * 60 - 1));
+    assert_eq!(change().await.status, StatusCode::OK);
+    world.clock.advance(Duration::from_secs(1));
+    let refused = change().await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    let told = refused.json();
+    assert_eq!(told["error"], "sign_in_again");
+    assert_eq!(told["signIn"], "http://127.0.0.1:3000/t/acme/signin?prompt=login");
+    for (method, path) in [
+        (Method::POST, "/api/admin/users"),
+        (Method::PATCH, "/api/admin/users/eve"),
+        (Method::DELETE, "/api/admin/users/eve"),
+        (Method::POST, "/api/admin/users/eve/end"),
+        (Method::DELETE, "/api/admin/access/person/person-eve"),
+        (
+            Method::POST,
+            "/api/ops/agents/00000000-0000-0000-0000-000000000000/approve",
+        ),
+        (Method::POST, "/api/ops/deliveries/replay"),
+    ] {
+        let refused = ask(&app, &ada, (method.clone(), path), &brand).await;
+        assert_eq!(refused.json()["error"], "sign_in_again", "{method} {path}");
+    }
+    for path in ["/api/admin/settings", "/api/admin/access?cursor=a"] {
+        assert_eq!(ada.get(&app, path).await.status, StatusCode::OK, "{path}");
+    }
+}
+
+/// Somebody of another issuer who has signed in here.
+async fn eve(world: &World, hash: &str) -> Owner {
+    let (sessions, now) = (world.store.sessions(), world.clock.now());
+    let profile = store::Profile {
+        issuer: "https://corp.example".into(),
+        subject: Owner::parse("eve").unwrap(),
+        username: "eve@corp".into(),
+        display_name: "Eve".into(),
+        roles: Vec::new(),
+    };
+    let id = store::person_id(&profile.issuer, &profile.subject, None).unwrap();
+    sessions.meet_person(&world.tenant, &id, &profile).await.unwrap();
+    let session = store::Session {
+        owner: id.clone(),
+        created_at: now,
+        expires_at: now.after(Duration::from_secs(3600)),
+        person: Some(store::Person {
+            issuer: profile.issuer,
+            subject: profile.subject,
+            username: String::new(),
+            auth_time: now,
+            id: Some(id.clone()),
+            sid: None,
+            proof: None,
+        }),
+        guest: None,
+        pushes: store::Pushes::default(),
+    };
+    sessions
+        .begin_session(&world.tenant, hash, &session)
+        .await
+        .unwrap();
+    id
+}
+
+#[tokio::test]
+async fn an_admin_sees_who_is_in_of_every_issuer_and_ends_it() {
+    let world = World::new().await;
+    let asked = idp(&world).await;
+    let (app, ada) = (world.app(Duration::ZERO), signed_in(&world).await);
+    promote(&world, &["admin"]).await;
+    let (sessions, tenant) = (world.store.sessions(), &world.tenant);
+    eve(&world, "eves-first").await;
+    let id = eve(&world, "eves-second").await;
+    let long = format!("/api/admin/access?cursor={}", "a".repeat(1100));
+    assert_eq!(ada.get(&app, &long).await.status, StatusCode::NOT_FOUND);
+    let people = async || ada.get(&app, "/api/admin/access?cursor=a").await.json()["people"].clone();
+    let shown = people().await;
+    let row = shown
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["id"] == id.as_str())
+        .unwrap();
+    assert_eq!(
+        (&row["issuer"], &row["name"], &row["isIn"]),
+        (&json!("https://corp.example"), &json!("Eve"), &json!(true))
+    );
+    assert_eq!(row["sessions"].as_array().map(Vec::len), Some(2), "{row}");
+    let end = async |path: &str| {
+        ask(
+            &app,
+            &ada,
+            (Method::DELETE, &format!("/api/admin/access/{path}")),
+            &json!({}),
+        )
+        .await
+    };
+    for (path, status) in [
+        ("session/nobodys".to_owned(), 404),
+        (format!("session/eves-first?of={}", "person-nobody"), 404),
+        (format!("session/sws_ada?of={id}"), 404),
+        (format!("anything/x?of={id}"), 404),
+        (format!("share/x?of={id}"), 404),
+        (format!("device/x?of={id}"), 404),
+        ("person/%ff".to_owned(), 404),
+        ("person/person-nobody".to_owned(), 404),
+        ("person/person-ada".to_owned(), 409),
+        (format!("session/eves-first?of={id}"), 204),
+        (format!("session/eves-first?of={id}"), 404),
+    ] {
+        let ended = end(&path).await;
+        assert_eq!(ended.status.as_u16(), status, "{path}: {}", ended.text);
+    }
+    let live = async |hash: &str| {
+        sessions
+            .live_session(tenant, hash, world.clock.now())
+            .await
+            .unwrap()
+    };
+    assert!(live("eves-first").await.is_none() && live("eves-second").await.is_some());
+    world.clock.advance(Duration::from_secs(1));
+    assert_eq!(end(&format!("person/{id}")).await.status, StatusCode::NO_CONTENT);
+    assert!(live("eves-second").await.is_none());
+    let known = sessions.find_person(tenant, &id).await.unwrap().unwrap();
+    assert_eq!(
+        known.not_before,
+        Some(world.clock.now()),
+        "what is under way comes to nothing"
+    );
+    assert_eq!(*world.connections.ended.lock().unwrap(), [format!("{id} all")]);
+    let shown = people().await;
+    let row = shown
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["id"] == id.as_str())
+        .unwrap();
+    assert_eq!((&row["sessions"], &row["isIn"]), (&json!([]), &json!(false)));
+    assert_eq!(
+        *asked.lock().unwrap(),
+        [""; 0],
+        "of another issuer nobody asks our own server"
     );
 }

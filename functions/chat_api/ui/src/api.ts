@@ -55,6 +55,8 @@ export async function refusal(response: Response): Promise<ApiError> {
     ? body.data
     : { error: 'unknown', message: `The server answered ${response.status}.` };
   if (response.status === 401) signedOut();
+  // A change that wants a sign-in of late: the person proves who they are, and comes back to this view.
+  if (error === 'sign_in_again') location.assign(`${root}/signin?prompt=login&return=${encodeURIComponent(location.pathname.slice(root.length + 1))}`);
   return new ApiError(response.status, error, message, more);
 }
 

@@ -10,6 +10,7 @@ use crate::delegation::done::Done;
 use crate::delegation::send::{failure, first_call};
 use crate::delegation::{calls, webhook_token};
 use crate::deps::OnTask;
+use crate::rules::patience::MOST_LOOKS;
 use crate::rules::wording;
 
 /// Asks the agent how its task is doing.
@@ -25,6 +26,9 @@ async fn looked(on: OnTask<'_>, mut job: Job) -> (Done, bool) {
         Ok(remote) => {
             webhook_token::keys_again(on.deps, &mut job).await;
             job.note(remote.into_notification(), on.now);
+            // Also one that says nothing new was heard: it is slow, and not silent.
+            (job.updated_at, job.failing_since) = (on.now, None);
+            job.attempts = job.attempts.min(MOST_LOOKS);
         }
         Err(Obstacle::Call(CallError::Refused(A2aError::TaskNotFound))) => {
             let reason = "it has lost the task. Say “try again” to have it done once more.";

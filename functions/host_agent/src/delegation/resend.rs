@@ -1,27 +1,35 @@
 //! Sending again what may have left already: every resend has the same bytes, and an agent that lists its tasks is
 //! asked first.
 
+use agent::on_heap;
 use domain::{EventKind, Job, JobState, RemoteTaskId};
+use futures_util::future::join_all;
 use outbound::Sent;
 
 use crate::delegation::calls;
 use crate::delegation::done::Done;
-use crate::delegation::look::look_at_all;
+use crate::delegation::look::{Looks, look_at_all};
 use crate::delegation::send::{send, undelivered};
 use crate::deps::OnTask;
 use crate::rules::patience::NO_MORE;
 use crate::rules::wording;
 
-/// Everything that waits for its time is done now: linked jobs are looked at, prepared ones sent. Gives what is to
-/// be recorded before that.
+/// Everything that waits for its time is done now: linked jobs are looked at, prepared ones sent, and so are those anew whose agents
+/// do not answer. Gives what is to be recorded before that.
 pub(crate) async fn ask_again(on: OnTask<'_>) -> Vec<EventKind> {
     let now = on.now;
-    let mut jobs = look_at_all(on).await.changed;
-    let prepared = on
-        .task
-        .jobs
-        .iter()
-        .filter(|job| matches!(job.state, JobState::Prepared));
+    let Looks {
+        changed: mut jobs,
+        unheard,
+    } = look_at_all(on).await;
+    let asks = |job: &Job| job.remote().is_some_and(|remote| remote.state.is_interrupted());
+    let mute = |job: &&Job| unheard.contains(&job.number) && !asks(job);
+    let mute = on.task.jobs.iter().filter(mute).cloned();
+    let sent = join_all(mute.map(|job| on_heap(|| anew(on, job)))).await;
+    jobs.retain(|job| !unheard.contains(&job.number));
+    jobs.extend(sent.into_iter().map(|done| done.job));
+    let prepared = on.task.jobs.iter();
+    let prepared = prepared.filter(|job| matches!(job.state, JobState::Prepared));
     jobs.extend(prepared.cloned().map(|job| Job {
         attempts: 0,
         delivered: false,
@@ -45,6 +53,23 @@ pub(crate) async fn ask_again(on: OnTask<'_>) -> Vec<EventKind> {
         "Asking once more and waiting on.",
     ));
     kinds
+}
+
+/// Sends the message of a job once more whose agent has it and gives no answer. Where that brings none either, the job stays as it is.
+pub(crate) async fn anew(on: OnTask<'_>, job: Job) -> Done {
+    let again = Job {
+        state: JobState::Prepared,
+        attempts: 0,
+        delivered: false,
+        failing_since: None,
+        updated_at: on.now,
+        ..job.clone()
+    };
+    let done = resend(on, again).await;
+    match done.job.state {
+        JobState::Prepared => Done::of(job),
+        _ => done,
+    }
 }
 
 /// Sends a message that may have been sent before: by a process that did not live to write the acknowledgement down, or without

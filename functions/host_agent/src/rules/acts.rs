@@ -13,6 +13,8 @@ pub(crate) enum Act {
     Send,
     /// Send its message, which may have left before: its agent is asked for it first, where it can be.
     Resend,
+    /// Send its message once more, as its agent has it and gives no answer.
+    Anew,
     /// Hand the user's answer on to the agent that asked.
     Forward(Box<Message>),
     /// Ask its agent how it is doing.
@@ -24,7 +26,7 @@ pub(crate) enum Act {
 impl Act {
     /// Whether it hands a message to an agent, which may take its time to answer.
     pub(crate) fn delivers(&self) -> bool {
-        matches!(self, Self::Send | Self::Resend | Self::Forward(_))
+        matches!(self, Self::Send | Self::Resend | Self::Anew | Self::Forward(_))
     }
 }
 
@@ -58,6 +60,7 @@ impl Plan {
                 _ => act(patience, job, asked_again, now),
             };
             let act = match act {
+                Some(Act::Look) if asked_again && Patience::is_mute(job) => Some(Act::Anew),
                 Some(Act::Send) if job.attempts > 0 || !fresh.contains(&job.number) => Some(Act::Resend),
                 act => act,
             };
@@ -95,7 +98,7 @@ pub(crate) fn rests(patience: &Patience, task: &Task, now: Timestamp) -> Option<
 }
 
 fn act(patience: &Patience, job: &Job, asked_again: bool, now: Timestamp) -> Option<Act> {
-    let is_due = patience.next(job).is_some_and(|at| at <= now);
+    let is_due = patience.next_by(job, now).is_some_and(|at| at <= now);
     match &job.state {
         JobState::Prepared => (is_due || asked_again).then_some(Act::Send),
         // It is not sent before its user has consented. What is unknown, a newer release knows what to do about.

@@ -39,6 +39,9 @@ impl Default for Patience {
     }
 }
 
+/// The waits between looks at an agent that has nothing new to say grow so often.
+pub(crate) const MOST_LOOKS: u32 = 5;
+
 /// The attempts of a job whose message is not sent again by itself.
 pub(crate) const NO_MORE: u32 = u32::MAX;
 
@@ -70,13 +73,30 @@ impl Patience {
         }
     }
 
-    /// After this long the agent is asked how it goes: over MQTT, where a stream may be silent for 30 seconds, not before that.
+    /// After this long the agent is asked how it goes: over MQTT, where a stream may be silent for 30 seconds, not before that. Twice at
+    /// least before it is given up: one that answers is slow, and not silent.
     fn look(&self, job: &Job) -> Duration {
-        match (job.endpoint.transport, job.attempts) {
+        let wait = match (job.endpoint.transport, job.attempts) {
             (Transport::Mqtt, looks) => growing(self.next_looks.saturating_mul(2), looks),
             (Transport::JsonRpc | Transport::Rest, 0) => self.first_look,
             (Transport::JsonRpc | Transport::Rest, looks) => growing(self.next_looks, looks),
+        };
+        match job.failing_since {
+            None => wait.min(self.limit / 3),
+            Some(_) => wait,
         }
+    }
+
+    /// Whether the agent that is at work on it gives no answer when it is asked.
+    pub(crate) fn is_mute(job: &Job) -> bool {
+        let is_at_work =
+            matches!(&job.state, JobState::Linked { remote, .. } if !remote.state.is_interrupted());
+        is_at_work && job.failing_since.is_some_and(|since| since >= job.updated_at)
+    }
+
+    /// When something is to be done about the job, by a clock that may have been set back since it changed last.
+    pub(crate) fn next_by(&self, job: &Job, now: Timestamp) -> Option<Timestamp> {
+        self.next(job).map(|at| at.before(job.updated_at.since(now)))
     }
 
     /// When a message is sent that has not arrived so far; never again once the schedule is used up.
@@ -129,7 +149,9 @@ impl Patience {
             let deadline = self.deadline(task, job).filter(|_| !given_up);
             // What waits for other jobs is moved by them; its consent, where it waits for that, has its time.
             let held = task.holds(job) && job.awaited_consent().is_none();
-            [self.next(job).filter(|_| !held), deadline].into_iter().flatten()
+            [self.next_by(job, now).filter(|_| !held), deadline]
+                .into_iter()
+                .flatten()
         });
         let next = times.min().unwrap_or_else(|| now.after(LONGEST));
         // Never in the past: the worker would find the task due again at once.

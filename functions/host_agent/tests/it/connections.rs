@@ -257,3 +257,41 @@ async fn ones_own_is_revoked_at_its_provider() {
         "token=rt-1&token_type_hint=refresh_token"
     );
 }
+
+#[tokio::test]
+async fn what_people_granted_who_are_let_in_no_more_is_not_used_and_ends() {
+    for (offered, is_used) in [("idp,corp", true), ("idp", false)] {
+        let (world, horizon) = horizon_with(|parts| {
+            parts.store = parts.store.clone().admitting(domain::SignInRule {
+                issuers: offered.parse().unwrap(),
+                ..domain::SignInRule::default()
+            });
+        })
+        .await;
+        world.idp(ResponseTemplate::new(500), 0).await;
+        Mock::given(method("POST"))
+            .and(path("/idp/acme/revoke"))
+            .respond_with(ResponseTemplate::new(200))
+            .expect(u64::from(!is_used))
+            .mount(&world.server)
+            .await;
+        let person = store::Person {
+            issuer: "https://corp.example".into(),
+            subject: domain::Owner::parse("ann").unwrap(),
+            username: String::new(),
+            auth_time: world.clock.now(),
+            id: None,
+            sid: None,
+            proof: Some(domain::SignInProof::new("corp", None, &[], world.clock.now())),
+        };
+        world.grant_of("user-1", &GOOD, Some(&person)).await;
+        let task = world.ask("What about my order 1001?").await;
+        let asked = task.status.state == TaskState::AuthRequired;
+        assert_eq!(
+            (asked, world.granted("user-1").await.is_some()),
+            (!is_used, is_used),
+            "{offered}"
+        );
+        drop(horizon);
+    }
+}

@@ -124,6 +124,11 @@ impl World {
 
     /// What the callback does with a consent that was given.
     pub(crate) async fn grant(&self, whose: &str, tokens: &Tokens) {
+        self.grant_of(whose, tokens, None).await;
+    }
+
+    /// The same of somebody who has signed in.
+    pub(crate) async fn grant_of(&self, whose: &str, tokens: &Tokens, person: Option<&store::Person>) {
         let whose = owner(whose);
         let scopes: Vec<String> = tokens.scopes.iter().map(|scope| (*scope).to_owned()).collect();
         let (tenant, resource) = (acme(), self.resource());
@@ -136,12 +141,18 @@ impl World {
         let sealed = self.sealed(&whose, tokens);
         self.store
             .grants()
-            .put_grant(key, &scopes, &sealed, self.clock.now())
+            .put_grant(store::GivenGrant {
+                key,
+                scopes: &scopes,
+                sealed: &sealed,
+                person,
+                now: self.clock.now(),
+            })
             .await
             .unwrap();
     }
 
-    async fn granted(&self, whose: &str) -> Option<StoredGrant> {
+    pub(crate) async fn granted(&self, whose: &str) -> Option<StoredGrant> {
         let (tenant, whose, resource) = (acme(), owner(whose), self.resource());
         let key = GrantKey {
             tenant: &tenant,

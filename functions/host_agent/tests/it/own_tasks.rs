@@ -309,6 +309,7 @@ async fn another_try_with_a_file_of_its_own_sends_that_one_in_place_of_the_first
 async fn another_try_of_what_was_never_answered_goes_out_anew_where_it_brings_a_file() {
     let (world, weather) = world().await;
     let task = world.ask(RAIN).await;
+    crate::waiting::silent(&weather);
     for seconds in [15, 31 * 60] {
         world.clock.advance(std::time::Duration::from_secs(seconds));
         world.wake(task.id).await;

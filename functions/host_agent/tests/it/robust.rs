@@ -6,6 +6,7 @@ use domain::{Clock as _, TaskId, TaskState};
 use http::StatusCode;
 use serde_json::{Value, json};
 
+use crate::waiting::silent;
 use crate::world::{Peer, Reply, World, remote, status, world};
 
 const RAIN: &str = "Will it rain in Oslo tomorrow?";
@@ -216,10 +217,13 @@ async fn a_task_of_which_nothing_was_heard_is_asked_after_by_hand() {
         StatusCode::OK,
         "it is worked on"
     );
+    // An agent that answers looks is slow; one that answers none is silent.
+    silent(&weather);
     world.clock.advance(Duration::from_secs(15));
     world.wake(task.id).await;
     world.clock.advance(Duration::from_secs(31 * 60));
     assert_eq!(world.wake(task.id).await.status.state, TaskState::Unknown);
+    weather.forget("GetTask");
     assert_eq!(
         world.post("stranger", &retry, &json!({})).await.0,
         StatusCode::NOT_FOUND

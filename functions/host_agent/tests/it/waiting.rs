@@ -84,10 +84,64 @@ async fn an_agent_that_stays_away_is_named_at_each_attempt_and_left_after_half_a
     assert_eq!(status(&task).1, "Weather Agent is working on it.");
 }
 
+/// It answers no look any more.
+pub(crate) fn silent(peer: &Peer) {
+    for _ in 0..60 {
+        peer.then("GetTask", Reply::Status(503));
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_answers_looks_is_slow_and_not_silent_even_if_it_takes_hours() {
+    let (world, weather) = world().await;
+    let task = world.ask(RAIN).await;
+    let mut looks = Vec::new();
+    for _ in 0..60 {
+        let due = world.due_at(task.id).await.expect("it is looked at again");
+        world.clock.advance(due.since(world.clock.now()));
+        let state = world.wake(task.id).await.status.state;
+        assert_eq!(state, TaskState::Working, "{looks:?}");
+        looks.push(weather.calls("GetTask").len());
+    }
+    assert!(world.clock.now().since(task.created_at) > Duration::from_secs(7 * 3600));
+    assert!(looks.last().is_some_and(|looks| *looks < 70), "{looks:?}");
+    // From the last answer on it has as long as ever.
+    silent(&weather);
+    let asked = until_state(&world, &weather, task.id, TaskState::Unknown).await;
+    assert!((1..10).contains(&asked.len()), "{asked:?}");
+}
+
+#[tokio::test]
+async fn another_try_of_what_an_agent_has_and_is_mute_about_goes_out_anew() {
+    for by_words in [true, false] {
+        let (world, weather) = world().await;
+        let task = world.ask(RAIN).await;
+        silent(&weather);
+        until_state(&world, &weather, task.id, TaskState::Unknown).await;
+        assert_eq!(weather.calls("SendMessage").len(), 1);
+        if by_words {
+            world.say("user-1", "m-again", "try again", Some(task.id)).await;
+        } else {
+            let retry = format!("/tasks/{}:retry", task.id);
+            let (code, told) = world.post("user-1", &retry, &json!({})).await;
+            assert_eq!(code, http::StatusCode::OK, "{told}");
+        }
+        let task = world.wake(task.id).await;
+        let sent = weather.calls("SendMessage");
+        assert_eq!(sent.len(), 2, "{by_words} {:?}", status(&task));
+        assert_eq!(
+            sent[0]["params"]["message"], sent[1]["params"]["message"],
+            "the same bytes"
+        );
+        assert_eq!(task.status.state, TaskState::Working);
+    }
+}
+
 #[tokio::test]
 async fn a_silent_agent_is_asked_at_growing_intervals_and_then_given_up_as_unknown() {
     let (world, weather) = world().await;
     let task = world.ask(RAIN).await;
+    silent(&weather);
     let born = world.clock.now().millis();
     let mut looked_at = Vec::new();
     let mut state = task.status.state;
@@ -109,7 +163,7 @@ async fn a_silent_agent_is_asked_at_growing_intervals_and_then_given_up_as_unkno
         }
     }
     assert_eq!(state, TaskState::Unknown);
-    assert_eq!(looked_at[..3], [4, 34, 64]);
+    assert_eq!(looked_at[..3], [4, 30, 60]);
     assert!(looked_at.len() < 10, "{looked_at:?}");
     let (_, text) = status(&world.task(task.id).await);
     assert!(
@@ -260,6 +314,7 @@ async fn a_result_that_is_refused_for_good_is_called_that() {
 async fn a_task_of_which_nothing_was_heard_can_be_cancelled() {
     let (world, weather) = world().await;
     let task = world.ask(RAIN).await;
+    silent(&weather);
     until_state(&world, &weather, task.id, TaskState::Unknown).await;
     let body =
         json!({"jsonrpc": "2.0", "id": 1, "method": "CancelTask", "params": {"id": task.id.to_string()}});

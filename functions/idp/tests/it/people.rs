@@ -208,17 +208,31 @@ async fn somebody_signs_out_here_or_everywhere_and_goes_back_only_where_that_is_
 }
 
 /// A try to sign in from that address.
-async fn try_from(idp: &Idp, browser: &Browser, source: &str, (name, password): (&str, &str)) -> StatusCode {
+async fn try_from(idp: &Idp, browser: &Browser, source: &str, credentials: (&str, &str)) -> StatusCode {
+    tried_from(idp, browser, source, credentials, None).await.status
+}
+
+/// The same with work that was done for it, by the token and the number; the page.
+async fn tried_from(
+    idp: &Idp,
+    browser: &Browser,
+    source: &str,
+    (name, password): (&str, &str),
+    work: Option<(String, String)>,
+) -> Answer {
     let page = browser.authorize(idp, &request()).await;
     let Some(token) = page.text.split("name=\"form\" value=\"").nth(1) else {
         panic!("no form: {}", page.text)
     };
     let token = token.split('"').next().unwrap();
+    let (work, number) = work.unwrap_or_default();
     let form = encoded(&[
         ("step", "login"),
         ("form", token),
         ("username", name),
         ("password", password),
+        ("work", work.as_str()),
+        ("number", number.as_str()),
     ]);
     let cookies: Vec<String> = browser
         .cookies
@@ -235,7 +249,7 @@ async fn try_from(idp: &Idp, browser: &Browser, source: &str, (name, password): 
     request
         .extensions_mut()
         .insert(edge::Source(source.parse().unwrap()));
-    idp.call(request).await.status
+    idp.call(request).await
 }
 
 #[tokio::test]
@@ -298,41 +312,154 @@ async fn one_source_that_tries_many_names_is_stopped() {
     assert_eq!(elsewhere, StatusCode::SEE_OTHER);
 }
 
-/// However many addresses the tries come from: a stranger cannot use it to keep everybody out.
+/// A page's challenge: its token, its id and its bits.
+fn challenge(page: &Answer) -> (String, String, u32) {
+    let after = |text: &str| {
+        let rest = page
+            .text
+            .split(text)
+            .nth(1)
+            .unwrap_or_else(|| panic!("no {text}: {}", page.text));
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let bits = after("data-bits=\"").parse().unwrap();
+    (after("name=\"work\" value=\""), after("data-work=\""), bits)
+}
+
+/// What a page's script finds.
+fn solved(id: &str, bits: u32) -> String {
+    use sha2::Digest as _;
+    let zeros = |number: &u64| {
+        let digest = sha2::Sha256::digest(format!("{id}.{number}"));
+        u32::from_be_bytes(digest[..4].try_into().unwrap()).leading_zeros()
+    };
+    (0..).find(|number| zeros(number) >= bits).unwrap().to_string()
+}
+
+fn paid(token: &str, number: &str) -> Option<(String, String)> {
+    Some((token.to_owned(), number.to_owned()))
+}
+
+/// Somebody has failed in so many other places.
+async fn failed_elsewhere(idp: &Idp, tenant: &Tenant, places: u32) {
+    for _ in 0..places {
+        let identity = idp.store.identity();
+        let counted = identity.count_failure(tenant, &store::Brake::Tenant, idp.clock.now());
+        counted.await.unwrap();
+    }
+}
+
+/// However many addresses the tries come from: a stranger cannot use that to keep anybody out.
 #[tokio::test]
-async fn a_tenant_whose_names_are_tried_is_shut_for_a_minute_and_to_unknown_browsers_alone() {
+async fn a_tenant_whose_names_are_tried_from_many_places_asks_for_work_and_locks_nobody() {
     let idp = Idp::start().await;
     let known = Browser::default();
     known.code(&idp).await;
     leave(&idp, &known, "", "logout").await;
-    let (identity, acme) = (idp.store.identity(), acme());
-    let mut failures = 0;
-    loop {
-        let counted = identity
-            .count_failure(&acme, &store::Brake::Tenant, idp.clock.now())
-            .await;
-        failures += 1;
-        if counted.unwrap().is_locked(idp.clock.now()) {
-            break;
-        }
+    let here = "192.0.2.2";
+    let tried =
+        async |credentials, work| tried_from(&idp, &Browser::default(), here, credentials, work).await;
+    // One place counts once, however often it fails.
+    for name in ["alan", "grace", "eve"] {
+        assert_eq!(tried((name, "wrong"), None).await.status, StatusCode::FORBIDDEN);
     }
-    assert!(failures > 100, "{failures}");
-    let unknown = async || try_from(&idp, &Browser::default(), "192.0.2.2", ("ada", PASSWORD)).await;
-    assert_eq!(unknown().await, StatusCode::TOO_MANY_REQUESTS);
-    let status = try_from(&idp, &known, "192.0.2.2", ("ada", PASSWORD)).await;
+    failed_elsewhere(&idp, &acme(), store::MOST_SOURCES - 2).await;
+    let few = tried(("alan", "wrong"), None).await;
+    assert!(!few.text.contains("data-work") && !few.header("content-security-policy").contains("script-src"));
+    failed_elsewhere(&idp, &acme(), 1).await;
+
+    // Who comes from where nobody has failed, or by a browser that they have signed in with, pays nothing.
+    let elsewhere = try_from(&idp, &Browser::default(), "192.0.2.3", ("ada", PASSWORD)).await;
+    assert_eq!(elsewhere, StatusCode::SEE_OTHER);
+    let status = try_from(&idp, &known, here, ("ada", PASSWORD)).await;
     assert_eq!(status, StatusCode::SEE_OTHER);
-    // It is a minute each time, however long it goes on.
-    for _ in 0..3 {
-        idp.advance(61);
-        let status = try_from(&idp, &Browser::default(), "192.0.2.3", ("ada", "wrong")).await;
-        assert_eq!(status, StatusCode::FORBIDDEN);
-        assert_eq!(unknown().await, StatusCode::TOO_MANY_REQUESTS);
+    // Who does not pay is told what for, and pays with the next try. No password is looked at before.
+    let asked = tried(("ada", PASSWORD), None).await;
+    assert_eq!(asked.status, StatusCode::TOO_MANY_REQUESTS, "{}", asked.text);
+    assert!(
+        asked
+            .header("content-security-policy")
+            .contains("; script-src 'sha256-")
+    );
+    let (token, id, bits) = challenge(&asked);
+    assert_eq!(bits, 16);
+    let number = solved(&id, bits);
+    let done = tried(("ada", PASSWORD), paid(&token, &number)).await;
+    assert_eq!(done.status, StatusCode::SEE_OTHER, "{}", done.text);
+
+    // It is good once; and a wrong password comes with the next challenge.
+    let twice = tried(("ada", PASSWORD), paid(&token, &number)).await;
+    assert_eq!(twice.status, StatusCode::TOO_MANY_REQUESTS);
+    let (token, id, bits) = challenge(&twice);
+    let number = solved(&id, bits);
+    let wrong = tried(("ada", "wrong"), paid(&token, &number)).await;
+    assert_eq!(wrong.status, StatusCode::FORBIDDEN);
+    challenge(&wrong);
+    assert_eq!(
+        tried(("ada", "wrong"), paid(&token, &number)).await.status,
+        StatusCode::TOO_MANY_REQUESTS
+    );
+
+    // Not one of another tenant, unsolved, or in other words; and none whose time is over.
+    let failed = try_from(&idp, &Browser::default(), here, ("ada", PASSWORD)).await;
+    assert_eq!(failed, StatusCode::TOO_MANY_REQUESTS);
+    let (token, id, bits) = challenge(&tried(("ada", PASSWORD), None).await);
+    let number = solved(&id, bits);
+    let globex = signed_work(&idp, "globex", 20);
+    let (other, least) = (signed_work(&idp, "acme", 20), signed_work(&idp, "acme", 15));
+    for (what, token, number) in [
+        ("no number", token.clone(), String::new()),
+        ("another number", token.clone(), "x".into()),
+        ("a signed number", token.clone(), "-1".into()),
+        ("no token", String::new(), number.clone()),
+        ("rubbish", "a.b.c".into(), number.clone()),
+        ("a changed token", token.replace('.', ".e"), number.clone()),
+        ("another tenant's", globex.0, solved(&globex.1, 16)),
+        ("less than is asked", least.0, solved(&least.1, 16)),
+    ] {
+        let refused = tried(("ada", PASSWORD), paid(&token, &number)).await;
+        assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{what}");
     }
-    idp.advance(61);
-    assert_eq!(unknown().await, StatusCode::SEE_OTHER);
+    let more = tried(("ada", PASSWORD), paid(&other.0, &solved(&other.1, 16))).await;
+    assert_eq!(more.status, StatusCode::SEE_OTHER, "more than is asked");
+    idp.advance(601);
+    let late = tried(("ada", PASSWORD), paid(&token, &number)).await;
+    assert_eq!(late.status, StatusCode::TOO_MANY_REQUESTS);
+    // The more places, the more work: what was asked before is not enough then.
+    let (token, id, bits) = challenge(&late);
+    failed_elsewhere(&idp, &acme(), store::MOST_SOURCES).await;
+    let lower = tried(("ada", PASSWORD), paid(&token, &solved(&id, bits))).await;
+    assert_eq!(
+        (lower.status, challenge(&lower).2),
+        (StatusCode::TOO_MANY_REQUESTS, 17)
+    );
 }
 
-/// `docs/decisions/limits.md` says why a good one is counted too.
+/// A challenge in the words of ours, signed by the platform's own key.
+fn signed_work(idp: &Idp, tenant: &str, bits: u32) -> (String, String) {
+    use domain::ExposeSecret as _;
+    let (issuer, tenant) = (
+        format!("{}/{tenant}", crate::fixture::URL),
+        Tenant::parse(tenant).unwrap(),
+    );
+    let grant = auth::Grant {
+        issuer: &issuer,
+        subject: "work",
+        tenant: Some(&tenant),
+        audience: &format!("{issuer}/work"),
+        scopes: &[&format!("work:{bits}")],
+        lifetime: std::time::Duration::from_secs(600),
+    };
+    let token = auth::KeySet::from_secret(&idp.kept)
+        .unwrap()
+        .current()
+        .sign(&grant, idp.clock.now(), &domain::SystemEntropy)
+        .unwrap();
+    let token = token.expose_secret().to_owned();
+    let id = claims(&token.as_str().into())["jti"].as_str().unwrap().to_owned();
+    (token, id)
+}
+
 #[tokio::test]
 async fn a_try_is_counted_before_its_password_is_looked_at() {
     let idp = Idp::start().await;

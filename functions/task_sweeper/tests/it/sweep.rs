@@ -221,7 +221,7 @@ async fn an_unreadable_database_fails_the_invocation() {
             every: Duration::ZERO,
         },
     };
-    let sweeper = Sweeper(state);
+    let sweeper = Sweeper::new(state);
     assert_eq!(
         sweeper.run().await.unwrap(),
         json!({ "tasks": 0, "deliveries": 0, "notSent": 0, "left": 0, "unreadShards": 0, "unfinishedShards": 0, "oldestDueSeconds": 0 })
@@ -274,7 +274,7 @@ async fn a_sweep_looks_several_times_and_wakes_what_stays_due_once() {
     for number in 0..3 {
         create(&store, due("host", number)).await;
     }
-    let sweeper = Sweeper(State {
+    let sweeper = Sweeper::new(State {
         store,
         wake: queue.clone(),
         clock,
@@ -289,4 +289,48 @@ async fn a_sweep_looks_several_times_and_wakes_what_stays_due_once() {
     assert_eq!(calls.by_operation, [("Query".to_owned(), 24)].into());
     // The next one wakes it again: the wake may be lost.
     assert_eq!(sweeper.run().await.unwrap()["tasks"], 3);
+}
+
+#[tokio::test]
+async fn what_a_clock_put_off_that_was_set_back_since_is_woken_all_the_same() {
+    for (set_back, woken) in [(3600, 2), (30, 0), (0, 0)] {
+        let (store, _database) = store_testing::start().await;
+        let ahead = start().after(Duration::from_secs(set_back));
+        // Parked by the clock that was ahead: for half an hour, and for a second.
+        for (number, wait) in [(0, 1800), (1, 1)] {
+            let due_at = ahead.after(Duration::from_secs(60 + wait));
+            create(
+                &store,
+                Wanted {
+                    due_at,
+                    ..due("host", number)
+                },
+            )
+            .await;
+        }
+        let clock = Arc::new(MovedClock(std::sync::Mutex::new(ahead)));
+        let sweeper = Sweeper::new(State {
+            store,
+            wake: Arc::new(Queue::default()),
+            clock: clock.clone(),
+            looks: Looks {
+                number: 1,
+                every: Duration::ZERO,
+            },
+        });
+        assert_eq!(sweeper.run().await.unwrap()["tasks"], 0, "nothing is due yet");
+        *clock.0.lock().unwrap() = start();
+        assert_eq!(sweeper.run().await.unwrap()["tasks"], woken, "{set_back}");
+        // Once: whoever was woken early has put it off by the clock of now.
+        assert_eq!(sweeper.run().await.unwrap()["tasks"], 0, "{set_back}");
+    }
+}
+
+/// A clock that is set.
+struct MovedClock(std::sync::Mutex<domain::Timestamp>);
+
+impl domain::Clock for MovedClock {
+    fn now(&self) -> domain::Timestamp {
+        *self.0.lock().unwrap()
+    }
 }

@@ -197,6 +197,7 @@ fn shared(
     }
     known.insert("PLAN_APPROVAL", outside.plan_approval.to_string());
     known.insert("PUBLIC_AGENTS", "true".to_owned());
+    known.insert("ACCESS_TOKEN_TTL", outside.access_token_ttl.to_string());
     known.insert("REQUIRE_SIGN_IN", outside.require_sign_in.to_string());
     known.insert("PUSH_SERVICES", outside.push_services.join(","));
     Ok(known)

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use domain::{GrantKey, Tenant, Timestamp};
+use domain::{Tenant, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::Grants;
+use super::{GivenGrant, Grants};
 use crate::StoreError;
 use crate::change::{Change, number, text};
 use crate::codec::{Key, decode, document, encode, parse, text_of};
@@ -96,19 +96,17 @@ impl Grants<'_> {
     pub async fn give_consent<T: Serialize>(
         &self,
         consent: ConsentWrite<'_, T>,
-        grant: GrantKey<'_>,
-        (scopes, sealed): (&[String], &str),
-        now: Timestamp,
+        given: GivenGrant<'_>,
     ) -> Result<bool, StoreError> {
-        let at = self.key(&grant);
+        let at = self.key(&given.key);
         fits_key("the grant", &at)?;
         let mut writes = Writes::default();
         writes.update(
             self.table(),
-            &self.consent_key(grant.tenant, consent.id),
+            &self.consent_key(given.key.tenant, consent.id),
             next_version(&consent)?,
         )?;
-        writes.update(self.table(), &at, Self::given(&grant, (scopes, sealed), now)?)?;
+        writes.update(self.table(), &at, Self::given(&given)?)?;
         let done = self.store.transact(writes).await?;
         Ok(matches!(done, Transacted::Done))
     }

@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::change::{Change, number, text};
 use crate::codec::{Item, Key, decode, document, inconsistent, text_of};
 use crate::dynamo::{Query, ROUNDS, Written};
+use crate::error::unavailable;
 use crate::record::{digest, fits_key};
 use crate::tasks::expiry;
 use crate::transact::{Transacted, Writes};
-use crate::{Store, StoreError};
+use crate::{Person, Store, StoreError};
 
 pub use consent::ConsentWrite;
 
@@ -43,6 +44,24 @@ pub struct StoredGrant {
     /// When it ends, in whole seconds, where it is a guest's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
+    /// Who gave it, and how they had signed in: it is good as long as such people are let in. Nobody who is known where it is a guest's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<Box<Person>>,
+}
+
+/// A grant as it is given.
+#[derive(Debug, Clone, Copy)]
+pub struct GivenGrant<'a> {
+    /// Whose it is, and for what.
+    pub key: GrantKey<'a>,
+    /// The scopes that were granted.
+    pub scopes: &'a [String],
+    /// The tokens, sealed.
+    pub sealed: &'a str,
+    /// Who gives it, where they have signed in.
+    pub person: Option<&'a Person>,
+    /// Since when.
+    pub now: Timestamp,
 }
 
 impl StoredGrant {
@@ -119,13 +138,18 @@ impl<'s> Grants<'s> {
     }
 
     /// The change that stores a grant over the one there is.
-    fn given(
-        grant: &GrantKey<'_>,
-        (scopes, sealed): (&[String], &str),
-        now: Timestamp,
-    ) -> Result<Change, StoreError> {
+    fn given(given: &GivenGrant<'_>) -> Result<Change, StoreError> {
+        let (grant, now) = (given.key, given.now);
+        let change = tokens(grant.owner, given.scopes, given.sealed, now)?;
+        let change = match given.person {
+            Some(person) => change.set(
+                "person",
+                serde_dynamo::to_attribute_value(person).map_err(unavailable("encode"))?,
+            ),
+            None => change.remove(&["person"]),
+        };
         // A version counts on from the time of its start, so that no grant that comes back has one of before.
-        Ok(tokens(grant.owner, scopes, sealed, now)?
+        Ok(change
             .set("provider", text(grant.provider))
             .set("resource", text(grant.resource))
             .set_to("created_at", "if_not_exists(#created_at, :updated_at)")
@@ -137,16 +161,10 @@ impl<'s> Grants<'s> {
     ///
     /// # Errors
     /// [`StoreError::TooLarge`] where it does not fit; otherwise what the database says.
-    pub async fn put_grant(
-        &self,
-        grant: GrantKey<'_>,
-        scopes: &[String],
-        sealed: &str,
-        now: Timestamp,
-    ) -> Result<StoredGrant, StoreError> {
-        let key = self.key(&grant);
+    pub async fn put_grant(&self, given: GivenGrant<'_>) -> Result<StoredGrant, StoreError> {
+        let key = self.key(&given.key);
         fits_key("the grant", &key)?;
-        let change = Self::given(&grant, (scopes, sealed), now)?;
+        let change = Self::given(&given)?;
         match self.store.update(self.table(), &key, change).await? {
             Written::Done(item) => self.grant(item),
             Written::Refused(_) => Err(inconsistent(self.table(), &key, "refused without a condition")),
@@ -215,8 +233,7 @@ impl<'s> Grants<'s> {
             .when("#version = :seen")
             .value("seen", number(seen_version))
             // A claim ends by itself: its holder may have died.
-            .when("attribute_not_exists(#refreshing_until) OR #refreshing_until <= :now")
-            .value("now", text(now));
+            .when_free("refreshing_until", text, now);
         match self
             .store
             .update_at(self.table(), &self.key(&grant), change)

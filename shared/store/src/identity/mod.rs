@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::Store;
 
 pub use plain::{client_item, session_issuer_item, user_item, user_name_item};
-pub use throttle::{Brake, LOCKED_FOR, MOST_FAILURES, Throttle};
+pub use throttle::{Brake, LOCKED_FOR, MOST_FAILURES, MOST_SOURCES, Throttle};
 pub use vouched::SessionIssuer;
 
 /// What somebody may be in a tenant beside a member: an operator looks after deliveries, agents and usage, an admin after users and

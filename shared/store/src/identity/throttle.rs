@@ -12,7 +12,7 @@ use crate::StoreError;
 use crate::change::{Change, number, text};
 use crate::codec::{Item, Key, decode};
 use crate::dynamo::{ROUNDS, Written};
-use crate::record::digest;
+use crate::record::{digest, record};
 use crate::tasks::expiry;
 
 /// So many failures of one name are free; after that a try is had after each lock, which grows.
@@ -25,8 +25,8 @@ const LONGEST: Duration = Duration::from_secs(30 * 60);
 const REMEMBERED: Duration = Duration::from_secs(3600);
 /// Failures of one source that are free: many people may sit behind one address.
 const MOST_OF_SOURCE: u32 = 30;
-/// Failures of a whole tenant that are free.
-const MOST_OF_TENANT: u32 = 1000;
+/// From so many places on where somebody failed, of late, a tenant asks for work before a password is looked at.
+pub const MOST_SOURCES: u32 = 30;
 
 /// What failures are counted by.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ pub enum Brake<'a> {
     Name(&'a str),
     /// Who tried: the address, of IPv6 the network of a customer.
     Source(IpAddr),
-    /// Everybody's tries together.
+    /// The places where somebody failed. It locks nobody: that would be a stranger's way to keep everybody out.
     Tenant,
     /// A browser that its user has signed in with before, by its token's hash. It has a count of its own, so that others
     /// cannot lock it out.
@@ -62,18 +62,14 @@ impl Brake<'_> {
         match self {
             Self::Name(_) | Self::Device(_) => MOST_FAILURES,
             Self::Source(_) => MOST_OF_SOURCE,
-            Self::Tenant => MOST_OF_TENANT,
+            Self::Tenant => u32::MAX,
         }
     }
 
     /// How long no password is looked at after so many failures.
     fn lock(&self, failures: u32) -> Option<Duration> {
         let more = failures.checked_sub(self.free())?;
-        match self {
-            // A whole tenant's lock that grew would be the stranger's way to keep everybody out.
-            Self::Tenant => Some(LOCKED_FOR),
-            _ => Some(LONGEST.min(LOCKED_FOR * 2_u32.saturating_pow(more.min(16)))),
-        }
+        Some(LONGEST.min(LOCKED_FOR * 2_u32.saturating_pow(more.min(16))))
     }
 }
 
@@ -174,6 +170,21 @@ impl Identity<'_> {
         Err(StoreError::Throttled {
             operation: "UpdateItem",
         })
+    }
+
+    /// Notes that the work for this challenge was done; false where it had been before.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn spend_work(&self, tenant: &Tenant, id: &str, until: Timestamp) -> Result<bool, StoreError> {
+        let key = (
+            format!("{}#throttle#{}", tenant.prefix(), digest(id)),
+            "WORK".to_owned(),
+        );
+        let spent = record(key, "the work", &(), Some(until))?;
+        let absent = Change::new().when("attribute_not_exists(#pk)");
+        let written = self.store.put(self.table(), spent, absent).await?;
+        Ok(matches!(written, Written::Done(_)))
     }
 
     /// Forgets the failures: the password was right.

@@ -3,8 +3,11 @@
 
 use domain::{Owner, Tenant, Timestamp};
 
-use super::{GuestBefore, Person, Sessions};
+use super::{GuestBefore, Person, Session, Sessions};
 use crate::StoreError;
+
+/// So many sessions of an owner are looked at for who it is.
+const LOOKED_AT: usize = 20;
 
 /// A session that is good now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +58,7 @@ impl Sessions<'_> {
         let person = session.person;
         let signed_in = match person.clone() {
             None => None,
-            Some(person) => match self.still(tenant, person).await? {
+            Some(person) => match self.still(tenant, person, now).await? {
                 Some(signed_in) => Some(signed_in),
                 None => return Ok(None),
             },
@@ -74,8 +77,32 @@ impl Sessions<'_> {
     ///
     /// # Errors
     /// What the database says.
-    pub async fn still_counts(&self, tenant: &Tenant, person: &Person) -> Result<bool, StoreError> {
-        Ok(self.still(tenant, person.clone()).await?.is_some())
+    pub async fn still_counts(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        Ok(self.still(tenant, person.clone(), now).await?.is_some())
+    }
+
+    /// Who an owner has signed in as last, as far as sessions of theirs tell that have not ended.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn person_of(
+        &self,
+        tenant: &Tenant,
+        owner: &Owner,
+        now: Timestamp,
+    ) -> Result<Option<Person>, StoreError> {
+        let mut last: Option<Session> = None;
+        for hash in self.open_sessions(tenant, owner).await?.iter().take(LOOKED_AT) {
+            let found = self.find_session(tenant, hash, now).await?;
+            let later = |one: &Session| last.as_ref().is_none_or(|last| last.created_at < one.created_at);
+            last = found.filter(|one| one.person.is_some() && later(one)).or(last);
+        }
+        Ok(last.and_then(|session| session.person))
     }
 
     /// Who has signed in, where what they proved still counts; one read.
@@ -83,13 +110,9 @@ impl Sessions<'_> {
         &self,
         tenant: &Tenant,
         person: Person,
+        now: Timestamp,
     ) -> Result<Option<SignedIn>, StoreError> {
-        // Whoever was let in by another rule than that of now.
-        let rule = &self.store.sign_in;
-        if rule
-            .as_ref()
-            .is_some_and(|rule| !rule.admits(&person.issuer, person.proof.as_ref()))
-        {
+        if !self.store.admits(tenant, &person, now).await? {
             return Ok(None);
         }
         if person.is_foreign() {

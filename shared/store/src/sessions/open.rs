@@ -12,7 +12,7 @@ use crate::dynamo::{Query, Written};
 use crate::record::{digest, record};
 
 /// What the sort keys of open sessions begin with; the hash of the session's token follows.
-const OPEN: &str = "OPEN#";
+pub(super) const OPEN: &str = "OPEN#";
 /// How often open sessions are looked for once more while there are any.
 const LOOKS: usize = 10;
 

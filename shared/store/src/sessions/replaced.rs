@@ -37,6 +37,7 @@ impl Sessions<'_> {
         if let Transacted::Refused(_) = self.store.transact(writes).await? {
             return Ok(false);
         }
+        self.note_member(tenant, session).await?;
         let person = session.person.as_ref();
         let Some((issuer, sid)) = person.and_then(|person| Some((&person.issuer, person.sid.as_ref()?)))
         else {

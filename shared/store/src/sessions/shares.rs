@@ -17,7 +17,7 @@ use crate::transact::{Transacted, Writes};
 pub const SHARES_MAX: usize = 100;
 
 /// What the sort keys of an owner's shares begin with; the task's id follows.
-const SHARE: &str = "SHARE#";
+pub(super) const SHARE: &str = "SHARE#";
 /// The attribute with the hash of the link's token.
 const HASH: &str = "link_hash";
 const DOCUMENT: &str = "the share";

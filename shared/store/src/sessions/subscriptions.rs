@@ -18,7 +18,7 @@ use crate::record::fits_key;
 use crate::tasks::expiry;
 
 /// What the sort keys of subscriptions begin with; their ids follow.
-const PUSH: &str = "PUSH#";
+pub(super) const PUSH: &str = "PUSH#";
 /// Says that an owner has subscriptions.
 const HAS: &str = "PUSHES";
 /// Most subscriptions of an owner; one more takes the place of the oldest.
@@ -44,7 +44,7 @@ pub struct PushSubscription {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SubscriptionItem {
+pub(super) struct SubscriptionItem {
     pk: String,
     sk: String,
     sealed: String,
@@ -57,7 +57,7 @@ struct SubscriptionItem {
 }
 
 impl SubscriptionItem {
-    fn read(self) -> PushSubscription {
+    pub(super) fn read(self) -> PushSubscription {
         PushSubscription {
             id: self.sk.strip_prefix(PUSH).unwrap_or_default().to_owned(),
             sealed: self.sealed,
@@ -169,7 +169,7 @@ impl Sessions<'_> {
             let is_known = live.iter().any(|known| known.person == one.person);
             let counts = match &one.person {
                 _ if one.expires_at <= now => false,
-                Some(person) if !is_known => self.still(tenant, person.clone()).await?.is_some(),
+                Some(person) if !is_known => self.still(tenant, person.clone(), now).await?.is_some(),
                 _ => true,
             };
             match counts {

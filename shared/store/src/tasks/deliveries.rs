@@ -132,7 +132,7 @@ impl Tasks<'_> {
             .set("attempts", number(0))
             .remove(&["status_pk"])
             .when("#latest_seq > #delivered")
-            .when("attribute_not_exists(#lease_until) OR #lease_until <= :due_at")
+            .when_free("lease_until", text, now)
             .when(NOT_OVER)
             .value("now_s", number(now.seconds()));
         let written = self.store.update(self.table(), &key.push(id), change).await?;

@@ -5,12 +5,13 @@ use domain::Timestamp;
 use super::item::{due_change, expired_change, task_item};
 use super::{Attempts, Beat, Due, Leased, TaskKey, Tasks};
 use crate::StoreError;
-use crate::change::{Change, number, text};
+use crate::change::{Change, HELD_MAX, number, text};
 use crate::codec::{Item, text_of};
 use crate::dynamo::Written;
 
-/// The condition that the lease may be taken, over `:now`: nobody has it, or not any more, or its holder wants more time.
-const FREE: &str = "attribute_not_exists(#lease_until) OR #lease_until <= :now \
+/// The condition that the lease may be taken, over `:now`: nobody has it, or not any more, or its holder wants more time. What ends later
+/// than any lease was taken before the clock was set back.
+const FREE: &str = "attribute_not_exists(#lease_until) OR #lease_until <= :now OR #lease_until > :held_to \
                     OR (#lease_holder = :lease_holder AND #lease_until <> :lease_until)";
 
 impl Tasks<'_> {
@@ -36,6 +37,7 @@ impl Tasks<'_> {
             .when("attribute_exists(#pk)")
             .when(FREE)
             .value("now", text(now))
+            .value("held_to", text(now.after(HELD_MAX)))
             .when("attribute_not_exists(#expires_at) OR (#expires_at > :now_s AND attribute_exists(#due_at))")
             .value("now_s", number(now.seconds()));
         // What is due sooner stays due then: to move it to the lease's end would cost two writes of the index, and spare
@@ -52,7 +54,9 @@ impl Tasks<'_> {
                 self.store.update(self.table(), &place, cleared).await?;
                 return Ok(Leased::Missing);
             };
-            let held = task.lease_until.is_some_and(|until| until > now);
+            let held = task
+                .lease_until
+                .is_some_and(|until| until > now && until <= now.after(HELD_MAX));
             match task.lease_holder.as_deref() {
                 Some(other) if held && other != holder => return Ok(Leased::Held),
                 // Its own work, of which the answer was lost.

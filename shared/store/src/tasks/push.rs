@@ -152,8 +152,9 @@ impl Tasks<'_> {
             .set("lease_until", text(until))
             .set("tried_at", text(now))
             .remove(&["settled_by"])
-            .when("#due_at <= :tried_at")
-            .when("attribute_not_exists(#lease_until) OR #lease_until <= :tried_at")
+            // It is due, or news of before the clock was set back.
+            .when("#due_at <= :tried_at OR #news_at > :tried_at")
+            .when_free("lease_until", text, now)
             .when(NOT_OVER)
             .value("now_s", number(now.seconds()));
         let place = key.push(config);

@@ -70,8 +70,7 @@ impl Tasks<'_> {
     ) -> Result<bool, StoreError> {
         let due = Change::new()
             .when("attribute_exists(#pk)")
-            .when("attribute_not_exists(#lease_until) OR #lease_until <= :now")
-            .value("now", text(now))
+            .when_free("lease_until", text, now)
             .when(NOT_OVER)
             .value("now_s", number(now.seconds()));
         let mut writes = Writes::default();

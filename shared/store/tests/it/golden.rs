@@ -598,7 +598,13 @@ async fn write_sessions(store: &Store) {
     let grants = store.grants();
     let scopes = ["orders.read".to_owned()];
     grants
-        .put_grant(grant_key(&acme, &ann), &scopes, "v1.k.grant", now())
+        .put_grant(store::GivenGrant {
+            key: grant_key(&acme, &ann),
+            scopes: &scopes,
+            sealed: "v1.k.grant",
+            person: None,
+            now: now(),
+        })
         .await
         .unwrap();
     for id in ["consent-1", "consent-2"] {

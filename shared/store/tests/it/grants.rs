@@ -3,7 +3,7 @@
 use crate::faults::{Fault, faulty};
 use crate::*;
 use domain::GrantKey;
-use store::{Claim, StoredGrant, counted};
+use store::{Claim, GivenGrant, StoredGrant, counted};
 
 const RESOURCE: &str = "https://horizon.example/";
 
@@ -34,11 +34,21 @@ fn scopes(scopes: &[&str]) -> Vec<String> {
     scopes.iter().map(ToString::to_string).collect()
 }
 
+fn given<'a>(key: GrantKey<'a>, scopes: &'a [String], sealed: &'a str, now: Timestamp) -> GivenGrant<'a> {
+    GivenGrant {
+        key,
+        scopes,
+        sealed,
+        person: None,
+        now,
+    }
+}
+
 async fn put(store: &Store, place: &Place, sealed: &str, at: u64) -> StoredGrant {
     let scopes = scopes(&["orders:read"]);
     store
         .grants()
-        .put_grant(place.key(), &scopes, sealed, later(at))
+        .put_grant(given(place.key(), &scopes, sealed, later(at)))
         .await
         .unwrap()
 }
@@ -81,6 +91,7 @@ async fn a_grant_is_one_owners_for_one_resource() {
         created_at: now(),
         updated_at: now(),
         expires_at: None,
+        person: None,
     };
     assert_eq!(stored, expected);
     let (found, calls) = counted(find(&store, &ada())).await;
@@ -112,7 +123,7 @@ async fn a_listing_of_grants_is_bounded_and_one_owners() {
     for number in 0..103 {
         let resource = format!("https://agent-{number}.example/");
         grants
-            .put_grant(place.at(&resource), &scopes, "sealed", now())
+            .put_grant(given(place.at(&resource), &scopes, "sealed", now()))
             .await
             .unwrap();
     }
@@ -240,14 +251,17 @@ async fn a_claim_and_a_removal_whose_answers_were_lost_know_their_own_work() {
 async fn a_giant_grant_is_refused() {
     let (store, _database) = store_testing::start().await;
     let (place, giant) = (ada(), "x".repeat(400_000));
-    let refused = store.grants().put_grant(place.key(), &[], &giant, now()).await;
+    let refused = store
+        .grants()
+        .put_grant(given(place.key(), &[], &giant, now()))
+        .await;
     assert!(matches!(refused, Err(StoreError::TooLarge { .. })));
     let long = "p".repeat(2000);
     let key = GrantKey {
         provider: &long,
         ..place.key()
     };
-    let refused = store.grants().put_grant(key, &[], "sealed", now()).await;
+    let refused = store.grants().put_grant(given(key, &[], "sealed", now())).await;
     assert!(matches!(refused, Err(StoreError::TooLarge { .. })));
 }
 

@@ -335,3 +335,27 @@ async fn shards_share_the_due_tasks_of_all_tenants_longest_overdue_first() {
     expected.sort_by_key(text);
     assert_eq!(found, expected);
 }
+
+/// A worker took the lease by a clock that was ahead and was set right since.
+#[tokio::test]
+async fn a_lease_of_a_clock_that_was_ahead_is_waited_for_no_longer_than_any_lease() {
+    for (ahead, is_free) in [
+        (0, false),
+        (500, false),
+        (601, true),
+        (3600, true),
+        (31 * 24 * 3600, true),
+    ] {
+        let (store, _database) = store_testing::start().await;
+        let key = created(&store, &task()).await;
+        assert!(leased(&store, &key, "ahead", ahead).await.is_some());
+        assert_eq!(
+            leased(&store, &key, "right", 0).await.is_some(),
+            is_free,
+            "{ahead}"
+        );
+        // Whoever held it has lost it then.
+        let beat = store.tasks().heartbeat(&key, "ahead", later(40)).await.unwrap();
+        assert_eq!(beat == Beat::Lost, is_free, "{ahead}");
+    }
+}

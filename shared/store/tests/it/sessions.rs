@@ -197,7 +197,12 @@ async fn a_person_of_another_issuer_has_an_epoch_here() {
             auth_time: now(),
             id: Some(id.clone()),
             sid: None,
-            proof: Some(domain::SignInProof::new("corp", None, &["mfa".to_owned()])),
+            proof: Some(domain::SignInProof::new(
+                "corp",
+                None,
+                &["mfa".to_owned()],
+                later(1),
+            )),
         }),
         guest: None,
         pushes: store::Pushes::default(),
@@ -217,6 +222,12 @@ async fn a_person_of_another_issuer_has_an_epoch_here() {
     assert_eq!(sessions.find_person(&tenant("globex"), &id).await.unwrap(), None);
 
     // Whoever was let in by another rule than that of now is out, and in again where it is that one again.
+    let first = store.clone().admitting(domain::SignInRule::default());
+    first
+        .sessions()
+        .begin_session(&acme, "other", &session)
+        .await
+        .unwrap();
     let admitted = async |issuers: &str, demands: &str| {
         let rule = domain::SignInRule {
             issuers: issuers.parse().unwrap(),
@@ -224,7 +235,11 @@ async fn a_person_of_another_issuer_has_an_epoch_here() {
         };
         let ruled = store.clone().admitting(rule);
         let person = session.person.clone().unwrap();
-        let counts = ruled.sessions().still_counts(&acme, &person).await.unwrap();
+        let counts = ruled
+            .sessions()
+            .still_counts(&acme, &person, now())
+            .await
+            .unwrap();
         let live = ruled.sessions().live_session(&acme, "hash", now()).await.unwrap();
         assert_eq!(live.is_some(), counts, "sessions and shares alike");
         counts
@@ -238,6 +253,29 @@ async fn a_person_of_another_issuer_has_an_epoch_here() {
     ] {
         assert_eq!(admitted(issuers, demands).await, expect, "{issuers} {demands}");
     }
+    // A rule that comes back brings nobody back who was out.
+    let ruled = |issuers: &str| {
+        store.clone().admitting(domain::SignInRule {
+            issuers: issuers.parse().unwrap(),
+            ..domain::SignInRule::default()
+        })
+    };
+    let person = session.person.clone().unwrap();
+    for (issuers, at, expect) in [("idp", 2, false), ("idp,corp", 3, false)] {
+        let ruled = ruled(issuers);
+        let counts = ruled.sessions().still_counts(&acme, &person, later(at)).await;
+        assert_eq!(counts.unwrap(), expect, "{issuers}");
+    }
+    let proof = domain::SignInProof::new("corp", None, &[], later(4));
+    let again = Person {
+        proof: Some(proof),
+        ..person
+    };
+    let ruled = ruled("idp,corp");
+    let (counts, calls) = counted(ruled.sessions().still_counts(&acme, &again, later(5))).await;
+    assert!(counts.unwrap() && calls.total() == 2, "the rules are read once");
+    let (_, calls) = counted(ruled.sessions().still_counts(&acme, &again, later(5))).await;
+    assert_eq!(calls.total(), 1);
 
     // It only ever rises, and stays over the next sign-in; a proof of then counts.
     sessions.end_person(&acme, &id, later(2)).await.unwrap();

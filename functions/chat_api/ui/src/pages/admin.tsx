@@ -10,6 +10,7 @@ import { Grid } from '../parts/grid.tsx';
 import { Shown } from '../parts/states.tsx';
 import { queries } from '../queries.ts';
 import { words } from '../words.ts';
+import { WhoIsIn } from './access.tsx';
 
 const User = z.looseObject({ username: z.string(), displayName: z.string(), roles: z.array(z.string()) });
 type User = z.infer<typeof User>;
@@ -102,4 +103,4 @@ function TenantSettings() {
   );
 }
 
-export const Administration = () => <><People /><TenantSettings /></>;
+export const Administration = () => <><People /><WhoIsIn /><TenantSettings /></>;

@@ -319,3 +319,28 @@ test('what a user thinks of an answer stays with it, and can be taken back', asy
   assert.equal(await helped.getAttribute('aria-pressed'), 'false');
   check();
 });
+
+test('the page speaks the language of its browser, of its address, or the one that is chosen', async (t) => {
+  const { page, check } = await visit(t, { locale: 'ja-JP', viewport: { width: 320, height: 700 } });
+  const speaks = async (language, hello) => {
+    await page.getByRole('heading', { name: hello }).waitFor();
+    assert.equal(await page.locator('html').getAttribute('lang'), language);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${language} fits into 320 px`);
+    assert.deepEqual(await faults(page), [], language);
+  };
+  await speaks('ja', '何をお手伝いしましょうか？');
+  await page.goto(`${base}/?lang=de`);
+  await speaks('de', 'Was kann ich für Sie tun?');
+  await page.goto(`${base}/`);
+  await speaks('de', 'Was kann ich für Sie tun?');
+  await page.getByRole('textbox', { name: 'Ihre Nachricht' }).fill('Will it rain in Oslo tomorrow?');
+  await page.getByRole('textbox', { name: 'Ihre Nachricht' }).press('Enter');
+  await page.getByText('Fertig', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Menü' }).click();
+  await page.getByLabel('Sprache').selectOption('fr');
+  await page.getByRole('region', { name: /^Tâche/ }).waitFor();
+  await page.getByText('Terminée', { exact: true }).waitFor();
+  await page.goto(`${base}/?lang=constructor`);
+  await speaks('fr', 'Que puis-je faire pour vous ?');
+  check();
+});

@@ -7,7 +7,7 @@ import { Problem, useDoing } from '../parts/doing.tsx';
 import { Shown } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { keys, queries, useConnections } from '../queries.ts';
-import { words } from '../words.ts';
+import { say, words } from '../words.ts';
 
 /** The id of our own authorization server among the providers. */
 const OWN = 'idp';
@@ -27,7 +27,7 @@ function Allows({ of }: { of: Connection }) {
 function Account({ connection }: { connection: Connection }) {
   const [asks, ask] = useState(false);
   const { run, problem } = useDoing();
-  const provider = connection.provider === OWN ? words.ownAccount(product) : connection.provider;
+  const provider = connection.provider === OWN ? say('ownAccount', { product }) : connection.provider;
   const name = [provider, connection.account, connection.agent].filter(Boolean).join(' · ');
   const disconnect = () => run(async () => {
     await send('DELETE', `connections/${encodeURIComponent(connection.id)}`);

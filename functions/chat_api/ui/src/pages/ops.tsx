@@ -14,7 +14,7 @@ import { queries, useSession } from '../queries.ts';
 import { isLink } from '../result/shape.ts';
 import { useSignIn } from '../sign-in.tsx';
 import { Badge } from '../task/badge.tsx';
-import { count, dateOnly, daysSince, purposeOf, stateOfOthers, stuckFor, wholeTime, words } from '../words.ts';
+import { count, dateOnly, daysSince, named, say, stateOfOthers, wholeTime, words } from '../words.ts';
 import { Administration } from './admin.tsx';
 
 const text = z.string().nullish();
@@ -114,7 +114,7 @@ function Parked({ delivery }: { delivery: Delivery }) {
     <li className="account">
       <div>
         <h3>{agentName} {words.toReceiver} {host}</h3>
-        <p className="soft">{words.task} <code>{taskId}</code> · {words.attempts(attempts)} · <Time at={changedAt} /></p>
+        <p className="soft">{words.task} <code>{taskId}</code> · {say('attempts', { count: attempts })} · <Time at={changedAt} /></p>
         {lastError ? <p className="problem">{lastError}</p> : null}
         <Problem text={problem} />
       </div>
@@ -159,7 +159,7 @@ function Counted({ counts, countedTo, more }: z.infer<typeof Tasks>) {
 function TaskRow({ task }: { task: Task }) {
   return (
     <tr>
-      <td><Badge state={task.state} say={stateOfOthers} />{task.stuck ? <p className="problem">{stuckFor(task.stuck)}</p> : null}</td>
+      <td><Badge state={task.state} say={stateOfOthers} />{task.stuck ? <p className="problem">{named('stuck', task.stuck)}</p> : null}</td>
       <td>{task.agents.join(', ') || '–'}{task.reason ? <p className="problem">{task.reason}</p> : null}</td>
       <td className="whole"><Time at={task.since} /></td>
       <td className="whole"><Time at={task.createdAt} /></td>
@@ -199,7 +199,7 @@ function Budget({ days, tokensPerDay: own, hostTokensPerDay: host }: z.infer<typ
   if (most === null || most === undefined) return null;
   return (
     <>
-      <p>{words.budget(used, most)}</p>
+      <p>{say('budget', { used, most })}</p>
       <dl className="beside">
         <div><dt>{words.ownLimit}</dt><dd>{typeof own === 'number' ? count(own) : words.noOwnLimit}</dd></div>
         <div><dt>{words.hostLimit}</dt><dd>{typeof host === 'number' ? count(host) : words.noLimit}{typeof own === 'number' ? ` ${words.notInForce}` : ''}</dd></div>
@@ -234,7 +234,7 @@ function KeyAges() {
           {data.keys.map(({ id, purpose, since }) => (
             <tr key={`${purpose} ${id}`}>
               <td><code>{id}</code>{id === data.signingKey ? ` ${words.signsNow}` : null}</td>
-              <td className="whole">{purposeOf(purpose)}</td>
+              <td className="whole">{named('purposes', purpose)}</td>
               <td>{since ? <time dateTime={since} title={wholeTime(since)}>{daysSince(since)}</time> : words.unknownAge}</td>
             </tr>
           ))}

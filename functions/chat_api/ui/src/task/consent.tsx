@@ -4,7 +4,7 @@
 import { live } from '../live/live.ts';
 import type { Card, ConsentInfo } from '../model.ts';
 import { Check } from '../parts/icons.tsx';
-import { dayAndTime, words } from '../words.ts';
+import { dayAndTime, say, words } from '../words.ts';
 
 interface Asked {
   authUrl?: string | null | undefined;
@@ -64,5 +64,5 @@ export function Connected({ card }: { card: Card }) {
   if (card.state === 'auth-required' && card.authUrlBy === 'platform') waited.set(card.taskId, card.consent?.agentName ?? card.agentName ?? '');
   const agent = waited.get(card.taskId);
   if (agent === undefined || !goesOn.has(card.state)) return null;
-  return <p className="connected"><Check /> {agent ? words.connectedTo(agent) : words.connected}</p>;
+  return <p className="connected"><Check /> {agent ? say('connectedTo', { agent }) : words.connected}</p>;
 }

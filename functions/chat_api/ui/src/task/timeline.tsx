@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { isOver, type Task } from '../model.ts';
 import { Failed } from '../parts/states.tsx';
 import { useTaskAt } from '../queries.ts';
-import { span, timeOfDay, wholeTime, words } from '../words.ts';
+import { say, span, timeOfDay, wholeTime, words } from '../words.ts';
 import { Badge } from './badge.tsx';
 import { happened } from './happened.ts';
 import { Outcome } from './outcome.tsx';
@@ -58,11 +58,11 @@ export function Timeline({ task }: { task: Task }) {
         <div className="travel">
           <label>
             <span>{words.travel}</span>
-            <input type="range" min={1} max={latest} value={chosen} aria-valuetext={words.revisionOf(chosen, latest)} onChange={({ target }) => go(Number(target.value))} />
+            <input type="range" min={1} max={latest} value={chosen} aria-valuetext={say('revisionOf', { rev: chosen, latest })} onChange={({ target }) => go(Number(target.value))} />
           </label>
           <div className="travel-row">
             <button type="button" disabled={chosen <= 1} onClick={() => go(chosen - 1)}>{words.earlierRev}</button>
-            <output>{words.revisionOf(chosen, latest)}</output>
+            <output>{say('revisionOf', { rev: chosen, latest })}</output>
             <button type="button" disabled={chosen >= latest} onClick={() => go(chosen + 1)}>{words.laterRev}</button>
           </div>
         </div>

@@ -252,6 +252,13 @@ pub async fn wake_or_log(door: &dyn WakeDoor, wake: &Wake, delay: Duration) {
     }
 }
 
+/// The same of tasks that are due already, at once.
+pub async fn wake_each(door: &dyn WakeDoor, tasks: &[TaskKey]) {
+    for key in tasks {
+        wake_or_log(door, &Wake::task(key), Duration::ZERO).await;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -149,6 +149,39 @@ impl Consents {
         Ok(grants)
     }
 
+    /// The other tasks of its user that wait for a consent at a task's agent: what was given for this one may be what they wait for
+    /// too. They are due; whoever called wakes them.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn others_waiting(&self, task: &Task) -> Result<Vec<TaskKey>, StoreError> {
+        let mut keys = Vec::new();
+        for other in self.waiting(&task.owner, &task.agent).await? {
+            if other.id != task.id {
+                let key = TaskKey::from(&other);
+                self.store.tasks().make_due(&key, self.clock.now()).await?;
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The tasks of a user that wait for a consent at an agent.
+    async fn waiting(&self, owner: &Owner, agent: &AgentName) -> Result<Vec<Task>, StoreError> {
+        let query = TaskQuery {
+            tenant: &self.tenant,
+            agent,
+            owner,
+            context: None,
+            state: Some(TaskState::AuthRequired),
+            changed_since: None,
+            limit: WAITING_MAX,
+            cursor: None,
+            now: self.clock.now(),
+        };
+        Ok(self.store.tasks().query(query).await?.tasks)
+    }
+
     /// Refuses what a user is still asked for at a provider, or anywhere; the tasks that waited for it.
     async fn withdraw(
         &self,
@@ -157,19 +190,8 @@ impl Consents {
         waiting: Waiting<'_>,
     ) -> Result<Vec<TaskKey>, StoreError> {
         let (records, tasks, now) = (self.records(), self.store.tasks(), self.clock.now());
-        let query = TaskQuery {
-            tenant: &self.tenant,
-            agent: waiting.agent,
-            owner,
-            context: None,
-            state: Some(TaskState::AuthRequired),
-            changed_since: None,
-            limit: WAITING_MAX,
-            cursor: None,
-            now,
-        };
         let mut ended = Vec::new();
-        for task in tasks.query(query).await?.tasks {
+        for task in self.waiting(owner, waiting.agent).await? {
             let key = TaskKey::from(&task);
             for id in (waiting.consents)(&task) {
                 let Some(consent) = records.find(&id).await? else {

@@ -318,6 +318,35 @@ async fn without_a_grant_the_task_waits_for_consent_and_then_goes_on_by_itself()
 }
 
 #[tokio::test]
+async fn what_is_given_for_one_task_has_every_other_go_on_that_waits_for_the_same() {
+    let (world, peer) = horizon().await;
+    let (first, second) = (
+        world.ask(ORDER).await,
+        world.ask("Where is my order 1002 now?").await,
+    );
+    let others = world.say("user-2", "m-9", ORDER, None).await;
+    for id in [second.id, world.wake(others).await.id] {
+        assert_eq!(world.task(id).await.status.state, TaskState::AuthRequired);
+    }
+    world.door.0.lock().unwrap().clear();
+    world.grant("user-1", &GOOD).await;
+    world.wake(first.id).await;
+    let mut woken = Vec::new();
+    let next = || world.door.0.lock().unwrap().pop_front();
+    while let Some((wake, _)) = next() {
+        woken.push(wake.key().id);
+        host_agent::handle(&world.host, &wake).await.unwrap();
+    }
+    assert!(
+        woken.contains(&second.id) && !woken.contains(&others),
+        "{woken:?}"
+    );
+    assert_eq!(world.task(second.id).await.status.state, TaskState::Working);
+    assert_eq!(peer.calls("SendMessage").len(), 2);
+    link(&world.task(others).await);
+}
+
+#[tokio::test]
 async fn with_a_grant_nobody_is_asked_and_another_owners_is_never_used() {
     let (world, peer) = horizon().await;
     world.grant("user-2", &GOOD).await;

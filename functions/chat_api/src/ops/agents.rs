@@ -106,8 +106,8 @@ pub(crate) struct Of {
 }
 
 /// `GET /api/ops/usage`: tokens of language models by day (UTC), and how many may be used in one: what the tenant has set, and the
-/// host's own limit without that. Days without any are left out. Beside them what tasks cost, by day, owner and agent, and what
-/// belongs to none; with `task=ID` what that one cost so far.
+/// host's own limit without that. Days without any are left out. Beside them what tasks cost, by day, owner and agent, and how the
+/// agents did lately; with `task=ID` what that one cost so far.
 pub(crate) async fn usage(
     State(room): State<Arc<AppState>>,
     Operator(_): Operator,
@@ -139,9 +139,9 @@ pub(crate) async fn usage(
         .last(&room.tenant, room.clock.now(), DAYS)
         .await?;
     // Where the tenant has set none, the host's own limit counts.
-    let budget = room.own.tokens_per_day().await;
+    let (budget, lately) = (room.own.tokens_per_day().await, room.lately().await?);
     Ok(Json(
-        json!({"days": days, "tokensPerDay": budget, "hostTokensPerDay": room.tokens_per_day, "spent": spent}),
+        json!({"days": days, "tokensPerDay": budget, "hostTokensPerDay": room.tokens_per_day, "spent": spent, "lately": lately}),
     ))
 }
 

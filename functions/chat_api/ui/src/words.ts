@@ -133,13 +133,19 @@ export function size(bytes: number): string {
   return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay, maximumFractionDigits: value < 10 && bytes >= 1000 ? 1 : 0 }).format(value);
 }
 
-/** A span between two times, such as `3.2 s` or `4 min`. */
-export function span(from: string, to: string): string {
-  const seconds = (new Date(to).getTime() - new Date(from).getTime()) / 1000;
+/** How long something took, such as `3.2 s` or `4 min`. */
+export function lasting(milliseconds: number): string {
   const unit = (value: number, name: string) =>
     new Intl.NumberFormat(locale, { style: 'unit', unit: name, unitDisplay: 'short', maximumFractionDigits: value < 10 ? 1 : 0 }).format(value);
-  if (seconds < 1) return unit(Math.max(0, Math.round(seconds * 1000)), 'millisecond');
+  const seconds = milliseconds / 1000;
+  if (seconds < 1) return unit(Math.max(0, Math.round(milliseconds)), 'millisecond');
   if (seconds < 90) return unit(seconds, 'second');
   if (seconds < 5400) return unit(seconds / 60, 'minute');
   return unit(seconds / 3600, 'hour');
 }
+
+/** The same of what lies between two times. */
+export const span = (from: string, to: string): string => lasting(new Date(to).getTime() - new Date(from).getTime());
+
+/** Millionths of a dollar. */
+export const dollars = (micro: number): string => new Intl.NumberFormat(locale, { style: 'currency', currency: 'USD', maximumSignificantDigits: 3 }).format(micro / 1e6);

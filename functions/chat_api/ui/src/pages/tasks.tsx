@@ -11,7 +11,7 @@ import { Problem, useDoing } from '../parts/doing.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTasks } from '../queries.ts';
-import { act } from '../task/act.ts';
+import { act } from '../task/act.tsx';
 import { Badge } from '../task/badge.tsx';
 import { nameOf } from '../task/card.tsx';
 import { count, dayOf, say, words } from '../words.ts';

@@ -31,7 +31,7 @@ function Scopes({ of }: { of: ConsentInfo }) {
   );
 }
 
-export function Consent({ asked }: { asked: Asked }) {
+export function Consent({ asked, tasks = 1 }: { asked: Asked; tasks?: number }) {
   const url = address(asked.authUrl);
   if (!url) return null;
   // What does not say whose it is, is not ours.
@@ -44,7 +44,7 @@ export function Consent({ asked }: { asked: Asked }) {
       <div>
         <strong>{title}</strong>
         {of && of.scopes.length > 0 ? <Scopes of={of} /> : null}
-        <p>{isOurs ? words.consentText : `${sender}${words.foreignText}`}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{dayAndTime(of.endsAt)}</time>.</> : null}</p>
+        <p>{isOurs ? words.consentText : `${sender}${words.foreignText}`}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{dayAndTime(of.endsAt)}</time>.</> : null}{tasks > 1 ? <> <strong>{say('tasksWait', { count: tasks })}</strong></> : null}</p>
       </div>
       <a className={isOurs ? 'button primary' : 'foreign-link'} href={url.href} target="_blank" rel="noopener noreferrer" onClick={() => live.hurry()}>
         {isOurs ? words.connect : `${words.openHost} ${asked.authUrlHost || url.host}`}

@@ -297,7 +297,7 @@ impl Executor for CalendarExecutor {
     async fn connections(&self, caller: &Caller) -> Result<Connections, ExecuteError> {
         let consents = self.consents.in_tenant(caller.tenant.clone());
         Ok(Connections {
-            connections: consents.connections(&caller.owner).await?,
+            connections: consents.connections(&caller.owner, |_| None).await?,
             unasked: Vec::new(),
         })
     }

@@ -34,11 +34,13 @@ const SCOPE_MAX: usize = 200;
 /// Where a user is connected.
 pub(crate) async fn list(thinker: &Thinker, owner: &Owner) -> Result<Connections, ExecuteError> {
     let deps = thinker.deps();
+    let known = thinker.discover().await;
+    let named = |resource: &str| known.as_ref().ok()?.at(resource);
     let mut told = Connections {
-        connections: deps.consents.connections(owner).await?,
+        connections: deps.consents.connections(owner, named).await?,
         unasked: Vec::new(),
     };
-    let Ok(known) = thinker.discover().await else {
+    let Ok(known) = &known else {
         told.unasked.push("other agents".to_owned());
         return Ok(told);
     };
@@ -159,7 +161,7 @@ async fn end_all(thinker: &Thinker, owner: &Owner) -> Result<Disconnected, Execu
             "Not every agent says what it holds: {who}."
         )));
     }
-    for connection in told.connections.iter().filter(|one| one.agent.is_some()) {
+    for connection in told.connections.iter().filter(|one| one.id.contains(OF)) {
         let ended = Box::pin(end(thinker, owner, &connection.id)).await?;
         revoked &= ended.is_none_or(|ended| ended.revoked);
     }

@@ -117,9 +117,12 @@ pub(crate) async fn look_at_consents(deps: &Deps, run: &mut Run) -> Result<(), E
         };
         let text = match names.as_slice() {
             // Its turn has not come.
-            [_, ..] if changed.iter().all(held) => "Thank you. Going on …".to_owned(),
-            [] => "Going on without it …".to_owned(),
-            names => format!("Thank you. Asking {} …", words::listed(names, "and")),
+            [_, ..] if changed.iter().all(held) => wording::told(&task, "thanksGoingOn", ""),
+            [] => wording::told(&task, "withoutIt", ""),
+            names => {
+                let names = words::listed(names, &wording::told(&task, "and", ""));
+                wording::told(&task, "thanks", &names)
+            }
         };
         kinds.push(EventKind::status(TaskState::Working, Some(run.message(&text))));
     }

@@ -37,11 +37,15 @@ pub struct Ended {
 }
 
 impl Consents {
-    /// Where a user is connected, by provider.
+    /// Where a user is connected, by provider; `named` says who the agent at a resource is.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn connections(&self, owner: &Owner) -> Result<Vec<Connection>, StoreError> {
+    pub async fn connections(
+        &self,
+        owner: &Owner,
+        named: impl Fn(&str) -> Option<String>,
+    ) -> Result<Vec<Connection>, StoreError> {
         let mut grants = self.grants().list_grants(&self.tenant, owner).await?;
         grants.retain(|grant| !grant.is_over(self.clock.now()));
         let mut providers: BTreeMap<&str, Vec<&StoredGrant>> = BTreeMap::new();
@@ -53,13 +57,16 @@ impl Consents {
             scopes.sort();
             scopes.dedup();
             let account = |grant: &&StoredGrant| self.open(needed(owner, grant), grant)?.id_token_subject;
+            let mut agents: Vec<String> = grants.iter().filter_map(|grant| named(&grant.resource)).collect();
+            agents.sort();
+            agents.dedup();
             // A use whose token has run out fetches another: the last of these is the last use, to a token's life.
             Some(Connection {
                 id: provider.to_owned(),
                 provider: provider.to_owned(),
                 account: grants.iter().find_map(account),
                 scopes,
-                agent: None,
+                agent: Some(agents.join(", ")).filter(|names| !names.is_empty()),
                 agents: grants.len(),
                 connected_at: grants.iter().map(|grant| grant.created_at).min()?,
                 last_used_at: grants.iter().map(|grant| grant.updated_at).max()?,

@@ -58,6 +58,17 @@ test('whom a message is for is chosen beside it, and the chat goes on with that 
   check();
 });
 
+test('what one agent has answered is asked of another', async (t) => {
+  const { page, card, badge, check } = await visit(t);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+  const others = card.getByLabel('Try again with another agent');
+  assert.equal(await others.locator('option', { hasText: 'Weather' }).count(), 0, 'the one that has answered is none of them');
+  await others.selectOption('report');
+  await card.getByRole('link', { name: /Report/ }).waitFor();
+  check();
+});
+
 test('what is agreed to stands on the card in plain words', async (t) => {
   const { page, card, check } = await visit(t);
   await ask(page, 'Where is my order 1001?');

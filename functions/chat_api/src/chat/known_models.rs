@@ -91,6 +91,11 @@ impl LastModels {
         Some(used.clone())
     }
 
+    /// Has the host be asked anew: what orders its agents has changed.
+    pub(crate) fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Keeps what was counted.
     pub(crate) fn keep_used(&self, used: &Used, now: Timestamp) {
         *self.1.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, used.clone()));

@@ -51,6 +51,7 @@ pub(crate) async fn change(
             "the tenant's record is not there: its operator adds it",
         )
     })?;
+    room.models.forget();
     for each in &changes {
         let event = Audit {
             action: Action::TenantSet,

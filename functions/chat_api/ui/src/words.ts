@@ -39,8 +39,8 @@ export function choose(name: string): void {
 /** The language of the page's own words. */
 export const language = chosen();
 
-/** The browser's way to write that language, where it is one of its own. */
-const locale = spoken.find((name) => name.split('-')[0] === language) ?? language;
+/** The browser's way to write that language, where it is one of its own; what the host is told as well. */
+export const locale = spoken.find((name) => name.split('-')[0] === language) ?? language;
 
 export const words: Texts = { ...en };
 

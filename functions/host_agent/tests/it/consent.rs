@@ -344,6 +344,28 @@ async fn what_is_given_for_one_task_has_every_other_go_on_that_waits_for_the_sam
     assert_eq!(world.task(second.id).await.status.state, TaskState::Working);
     assert_eq!(peer.calls("SendMessage").len(), 2);
     link(&world.task(others).await);
+    // What was agreed to is listed by the name of whom it is for.
+    let (_, listed) = world.plain("user-1", http::Method::GET, "/connections").await;
+    assert_eq!(listed["connections"][0]["agent"], "Horizon", "{listed}");
+}
+
+#[tokio::test]
+async fn whoever_reads_german_is_asked_in_german() {
+    let (world, _peer) = horizon().await;
+    let message = json!({
+        "messageId": "m-1", "role": "ROLE_USER", "contextId": "trip", "parts": [{"text": ORDER}],
+        "metadata": {"switchyard/locale": "de-AT"},
+    });
+    let params = json!({"message": message, "configuration": {"returnImmediately": true}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+    let (_, answer) = world.post("user-1", "/jsonrpc", &body).await;
+    let id = serde_json::from_value(answer["result"]["task"]["id"].clone()).unwrap();
+    let text = world.wake(id).await.status.message.unwrap().text();
+    assert!(text.starts_with("Horizon braucht Ihre Zustimmung. "), "{text}");
+    let rev = world.task(id).await.rev;
+    assert_eq!(world.wake(id).await.rev, rev, "asked once");
+    world.grant("user-1", &GOOD).await;
+    assert_eq!(status(&world.wake(id).await).1, "Horizon arbeitet daran.");
 }
 
 #[tokio::test]

@@ -27,8 +27,9 @@ function Allows({ of }: { of: Connection }) {
 function Account({ connection }: { connection: Connection }) {
   const [asks, ask] = useState(false);
   const { run, problem } = useDoing();
-  const provider = connection.provider === OWN ? say('ownAccount', { product }) : connection.provider;
-  const name = [provider, connection.account, connection.agent].filter(Boolean).join(' · ');
+  const provider = connection.provider === OWN ? say('ownAccount', { product }) : connection.provider.charAt(0).toUpperCase() + connection.provider.slice(1);
+  // For whom it is stands first: that is what its user remembers.
+  const name = [connection.agent, provider, connection.account].filter(Boolean).join(' · ');
   const disconnect = () => run(async () => {
     await send('DELETE', `connections/${encodeURIComponent(connection.id)}`);
     await queries.invalidateQueries({ queryKey: keys.connections });

@@ -12,7 +12,7 @@ use domain::ExposeSecret as _;
 use edge::Source;
 use http::header::{LOCATION, REFERRER_POLICY, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Code, StoreError};
 use url::Url;
 
@@ -323,14 +323,12 @@ impl<'a> Visit<'a> {
 
     /// What the person decided about which application; also where they decided it before.
     fn told(&self, asked: &Asked, actor: Actor<'_>, result: &str) {
-        let event = Audit {
-            action: Action::IdpAuthorize,
-            tenant: Some(&self.here.tenant),
+        Action::IdpAuthorize.told(
+            Some(&self.here.tenant),
             actor,
-            object: &asked.reply.client.client_id,
+            &asked.reply.client.client_id,
             result,
-        };
-        event.log();
+        );
     }
 
     fn login_page(&self, browser: Browser, asked: &Asked, tried: Option<Tried>) -> Response {

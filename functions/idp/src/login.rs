@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use domain::Timestamp;
 use http::HeaderValue;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Brake, Login, StoreError, Throttle};
 
 use crate::browser::{self, Browser};
@@ -104,14 +104,7 @@ fn failed(here: &Here, result: &'static str) {
 }
 
 fn told(here: &Here, actor: Actor<'_>, result: &str) {
-    let event = Audit {
-        action: Action::IdpSignIn,
-        tenant: Some(&here.tenant),
-        actor,
-        object: "session",
-        result,
-    };
-    event.log();
+    Action::IdpSignIn.told(Some(&here.tenant), actor, "session", result);
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use domain::Timestamp;
 use http::header::{LOCATION, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use store::StoreError;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use url::Url;
 
 use crate::browser::{Browser, SignedIn, is_form_token};
@@ -127,14 +127,7 @@ impl<'a> Farewell<'a> {
     async fn end(&self, signed_in: SignedIn, how: &'static str) -> Result<Response, TokenError> {
         let subject = signed_in.login.subject.clone();
         let unset = signed_in.end(self.app, &self.here).await?;
-        let event = Audit {
-            action: Action::IdpSignOut,
-            tenant: Some(&self.here.tenant),
-            actor: Actor::Owner(&subject),
-            object: how,
-            result: audit::DONE,
-        };
-        event.log();
+        Action::IdpSignOut.told(Some(&self.here.tenant), Actor::Owner(&subject), how, audit::DONE);
         Ok(self.gone(Vec::from_iter(unset)).await?)
     }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use domain::{Entropy, Owner, SecretString, Tenant, Timestamp};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Store, User};
 
 use crate::password::hashed;
@@ -155,13 +155,6 @@ impl<'a> People<'a> {
     }
 
     fn told(&self, action: Action, username: &str) {
-        let event = Audit {
-            action,
-            tenant: Some(self.tenant),
-            actor: self.by,
-            object: username,
-            result: audit::DONE,
-        };
-        event.log();
+        action.told(Some(self.tenant), self.by, username, audit::DONE);
     }
 }

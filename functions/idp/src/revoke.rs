@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::State as Held;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 
 use crate::error::{TokenError, unstored};
 use crate::fields::Fields;
@@ -39,14 +39,12 @@ pub(crate) async fn revoke(
         identity
             .revoke_family(&here.tenant, refresh.family(), now)
             .await?;
-        let event = Audit {
-            action: Action::TokenRevoke,
-            tenant: Some(&here.tenant),
-            actor: Actor::Client(&client.client_id),
-            object: refresh.family(),
-            result: audit::DONE,
-        };
-        event.log();
+        Action::TokenRevoke.told(
+            Some(&here.tenant),
+            Actor::Client(&client.client_id),
+            refresh.family(),
+            audit::DONE,
+        );
     }
     Ok(unstored(StatusCode::OK))
 }

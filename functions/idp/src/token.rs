@@ -8,7 +8,7 @@ use axum::response::Response;
 use domain::{ExposeSecret as _, Owner, Scopes, SecretString, Timestamp};
 use http::HeaderMap;
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Client, Code, Family, Redeemed, Rotated, User};
 
 use crate::error::{TokenError, unstored};
@@ -50,14 +50,12 @@ pub(crate) async fn issue(
         _ => (Action::TokenIssue, request.client_credentials()),
     };
     let result = body.as_ref().map_or_else(TokenError::name, |_| audit::DONE);
-    let event = Audit {
-        action,
-        tenant: Some(&here.tenant),
-        actor: Actor::Client(&client.client_id),
-        object: grant,
+    action.told(
+        Some(&here.tenant),
+        Actor::Client(&client.client_id),
+        grant,
         result,
-    };
-    event.log();
+    );
     Ok(unstored(Json(body?)))
 }
 

@@ -14,7 +14,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::json;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{StoreError, person_id};
 use url::form_urlencoded;
 
@@ -165,12 +165,5 @@ impl From<StoreError> for Refused {
 }
 
 fn told(app: &State, actor: Actor<'_>, object: &str, result: &str) {
-    let event = Audit {
-        action: Action::ChatBackchannelLogout,
-        tenant: Some(app.tenant()),
-        actor,
-        object,
-        result,
-    };
-    event.log();
+    Action::ChatBackchannelLogout.told(Some(app.tenant()), actor, object, result);
 }

@@ -13,7 +13,7 @@ use http::request::Parts;
 use http::{HeaderName, StatusCode};
 use outbound::below;
 use serde_json::json;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Session, StoreError};
 use url::Url;
 
@@ -86,14 +86,12 @@ async fn end(visit: &Visit) -> Result<Option<Session>, StoreError> {
         .sessions()
         .end_session(app.tenant(), &hash)
         .await?;
-    let event = Audit {
-        action: Action::ChatSignOut,
-        tenant: Some(app.tenant()),
-        actor: Actor::Owner(&session.owner),
-        object: "session",
-        result: audit::DONE,
-    };
-    event.log();
+    Action::ChatSignOut.told(
+        Some(app.tenant()),
+        Actor::Owner(&session.owner),
+        "session",
+        audit::DONE,
+    );
     Ok(Some(session))
 }
 

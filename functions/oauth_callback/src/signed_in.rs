@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use domain::{ExposeSecret, Owner, SecretString};
 use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{GuestBefore, Session, StoreError};
 
 use crate::answer::{ProviderAnswer, Said};
@@ -207,12 +207,5 @@ impl Outcome {
 }
 
 fn told(app: &State, actor: Actor<'_>, result: &str) {
-    let event = Audit {
-        action: Action::ChatSignIn,
-        tenant: Some(app.tenant()),
-        actor,
-        object: "session",
-        result,
-    };
-    event.log();
+    Action::ChatSignIn.told(Some(app.tenant()), actor, "session", result);
 }

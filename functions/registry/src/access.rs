@@ -7,7 +7,7 @@ use auth::Refusal;
 use axum::extract::FromRequestParts;
 use domain::{Owner, Scopes, Tenant};
 use http::request::Parts;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Standing, Visibility};
 
 use crate::State;
@@ -177,14 +177,12 @@ impl By {
 
     /// Logs a change that was made.
     pub(crate) fn told(&self, action: Action, tenant: Option<&Tenant>, object: &str) {
-        let event = Audit {
-            action,
+        action.told(
             tenant,
-            actor: self.0.as_ref().map_or(Actor::Operator, Actor::Owner),
+            self.0.as_ref().map_or(Actor::Operator, Actor::Owner),
             object,
-            result: audit::DONE,
-        };
-        event.log();
+            audit::DONE,
+        );
     }
 }
 

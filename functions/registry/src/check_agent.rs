@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::{Path, State as Held};
 use domain::{AgentType, Tag};
 use serde_json::Value;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{CardSignature, Health, RegisteredAgent};
 
 use crate::State;
@@ -88,14 +88,12 @@ pub(crate) async fn look_again(
 pub(crate) fn tell_of_change(before: &RegisteredAgent, now: &RegisteredAgent) {
     let pin = |agent: &RegisteredAgent| agent.pending.as_ref().map(|pending| pinned::pin(&pending.card));
     if pin(now).is_some() && pin(now) != pin(before) {
-        let event = Audit {
-            action: Action::AgentChange,
-            tenant: now.tenant.as_ref(),
-            actor: Actor::Unknown,
-            object: &now.id.to_string(),
-            result: audit::DONE,
-        };
-        event.log();
+        Action::AgentChange.told(
+            now.tenant.as_ref(),
+            Actor::Unknown,
+            &now.id.to_string(),
+            audit::DONE,
+        );
     }
 }
 

@@ -21,7 +21,7 @@ use edge::secrets::Held;
 use outbound::{FetchedKeys, Outbound, Policy};
 use serde::{Deserialize, Serialize};
 use store::Store;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use tokio::sync::Mutex;
 
 use self::tenants::{register, registrar};
@@ -83,14 +83,7 @@ impl Rotation {
 
 /// Logs what the operator did.
 fn told(action: Action, tenant: Option<&Tenant>, object: &str) {
-    let event = Audit {
-        action,
-        tenant,
-        actor: Actor::Operator,
-        object,
-        result: audit::DONE,
-    };
-    event.log();
+    action.told(tenant, Actor::Operator, object, audit::DONE);
 }
 
 /// What stays as it is for as long as the system runs.

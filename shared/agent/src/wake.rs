@@ -150,11 +150,7 @@ impl Wake {
             Self::Task(wake) => (&wake.tenant, &wake.agent, wake.task_id),
             Self::Push(wake) => (&wake.tenant, &wake.agent, wake.task_id),
         };
-        TaskKey {
-            tenant: tenant.clone(),
-            agent: agent.clone(),
-            id,
-        }
+        TaskKey::new(tenant, agent, id)
     }
 
     /// The push configuration it is about, where it is for a delivery.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use a2a::Connection;
 use domain::{AgentName, Owner, Task, TaskState};
 use outbound::oauth::{OAuthError, TokenKind};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{StoreError, StoredGrant, TaskKey, TaskQuery};
 
 use crate::consents::Consents;
@@ -134,14 +134,12 @@ impl Consents {
         if gone.is_empty() {
             return Ok(Ended { revoked, tasks });
         }
-        let event = Audit {
-            action: Action::GrantEnd,
-            tenant: Some(&self.tenant),
-            actor: Actor::Owner(owner),
-            object: provider.unwrap_or("every one"),
-            result: if revoked { audit::DONE } else { "not_revoked_there" },
-        };
-        event.log();
+        Action::GrantEnd.told(
+            Some(&self.tenant),
+            Actor::Owner(owner),
+            provider.unwrap_or("every one"),
+            if revoked { audit::DONE } else { "not_revoked_there" },
+        );
         Ok(Ended { revoked, tasks })
     }
 

@@ -10,7 +10,7 @@ use domain::{
 };
 use outbound::Outbound;
 use outbound::oauth::{Dialect, Provider, Providers};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Grants, Store, StoreError};
 
 use crate::records::{Brought, ConsentStore, Unrevised};
@@ -119,18 +119,16 @@ impl Consents {
     /// Logs what was done about a consent. Who did it is its owner, or a browser that nobody knows, which is shown a code.
     fn told(&self, action: Action, consent: &Consent, result: &str) {
         let owner = Actor::Owner(&consent.request.owner);
-        let event = Audit {
-            action,
-            tenant: Some(&self.tenant),
-            actor: if action == Action::ConsentHold {
+        action.told(
+            Some(&self.tenant),
+            if action == Action::ConsentHold {
                 Actor::Unknown
             } else {
                 owner
             },
-            object: &format!("{}/{}", consent.request.provider, consent.request.task_id),
+            &format!("{}/{}", consent.request.provider, consent.request.task_id),
             result,
-        };
-        event.log();
+        );
     }
 
     /// The consent's start with these secrets, in the browser that got this cookie.

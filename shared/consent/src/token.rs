@@ -10,7 +10,7 @@ use auth::GrantSecrets;
 use domain::{GrantKey, Owner, SecretString};
 use outbound::CallError;
 use outbound::oauth::{OAuthError, Provider, Refresh, Tokens};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Claim, StoreError, StoredGrant};
 
 use crate::consents::Consents;
@@ -171,18 +171,16 @@ impl Consents {
             resource: need.resource,
         };
         let refreshed = self.refresh(provider, refresh).await;
-        let event = Audit {
-            action: Action::GrantRenew,
-            tenant: Some(&self.tenant),
-            actor: Actor::Owner(need.owner),
-            object: need.provider,
-            result: match &refreshed {
+        Action::GrantRenew.told(
+            Some(&self.tenant),
+            Actor::Owner(need.owner),
+            need.provider,
+            match &refreshed {
                 Ok(_) => audit::DONE,
                 Err(error) if error.is_refusal() => "refused",
                 Err(_) => "failed",
             },
-        };
-        event.log();
+        );
         let renewed = match refreshed {
             Ok(tokens) => tokens.refreshed(&secrets, self.clock.now()),
             // Whatever word it has for that: tried again, it would say the same for ever.

@@ -153,38 +153,24 @@ impl fmt::Display for Actor<'_> {
     }
 }
 
-/// One event. Its source is that of the request that is being answered ([`from`]).
-#[derive(Debug, Clone, Copy)]
-pub struct Audit<'a> {
-    /// What was done.
-    pub action: Action,
-    /// Whose things it was done with; none for the platform's own.
-    pub tenant: Option<&'a Tenant>,
-    /// Who did it.
-    pub actor: Actor<'a>,
-    /// What it was done to.
-    pub object: &'a str,
-    /// `done`, or why it was not.
-    pub result: &'a str,
-}
-
 /// The result of what succeeded.
 pub const DONE: &str = "done";
 
-impl Audit<'_> {
-    /// Writes the event to the log.
-    pub fn log(&self) {
+impl Action {
+    /// Writes to the log that this was done: whose things it was done with (none for the platform's own), who did it, to what, and
+    /// with which result: [`DONE`], or why it was not. Its source is that of the request that is being answered ([`from`]).
+    pub fn told(self, tenant: Option<&Tenant>, actor: Actor<'_>, object: &str, result: &str) {
         let source = SOURCE.try_with(|source| *source).ok().flatten();
         tracing::event!(
             target: TARGET,
             tracing::Level::INFO,
-            audit.action = self.action.name(),
-            audit.actor = %self.actor,
-            audit.object = self.object,
+            audit.action = self.name(),
+            audit.actor = %actor,
+            audit.object = object,
             audit.source = source.map(tracing::field::display),
-            audit.result = self.result,
-            tenant.id = self.tenant.map(Tenant::name),
-            tenant.prefix = self.tenant.map(Tenant::prefix),
+            audit.result = result,
+            tenant.id = tenant.map(Tenant::name),
+            tenant.prefix = tenant.map(Tenant::prefix),
             "audit"
         );
     }

@@ -1,6 +1,7 @@
 //! `GET /api/models`: whom a message can be for: the host, which finds the agent itself, then each agent that the tenant sees.
 
 use std::cmp::Reverse;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use a2a::OpenAgents;
@@ -52,10 +53,11 @@ impl AppState {
         let found = Known::of(&card, |id| {
             let pinned = pinned.iter().position(|one| one.as_str() == id);
             let used = used.iter().find(|(one, _)| one.as_str() == id);
-            (
-                pinned.unwrap_or(usize::MAX),
-                Reverse(used.map(|(_, times)| *times)),
-            )
+            // Whom nobody asks yet has a place by chance, the same each time: no name is worth more than another.
+            let mut chance = DefaultHasher::new();
+            (self.tenant.prefix(), id).hash(&mut chance);
+            let used = Reverse(used.map(|(_, times)| *times));
+            (pinned.unwrap_or(usize::MAX), used, chance.finish())
         });
         self.models.keep(&found, now);
         Ok(found)

@@ -12,8 +12,8 @@ use domain::{AgentId, Owner, TaskId};
 use http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor, Audit};
-use store::{ROLES, SignedIn, TaskKey, kept_bytes};
+use store::audit::{self, Action, Actor};
+use store::{ROLES, SignedIn, kept_bytes};
 
 use crate::error::RouteError;
 use crate::ops::registry::Verb;
@@ -88,14 +88,12 @@ pub(crate) async fn act(
         Verb::Check | Verb::Disable | Verb::Enable => json!({}),
     };
     let agent = room.registry.act(&owner, id, (verb, &body)).await?;
-    let event = Audit {
-        action: Action::OpsAgent,
-        tenant: Some(&room.tenant),
-        actor: Actor::Owner(&owner),
-        object: &format!("{id}/{}", verb.name()),
-        result: audit::DONE,
-    };
-    event.log();
+    Action::OpsAgent.told(
+        Some(&room.tenant),
+        Actor::Owner(&owner),
+        &format!("{id}/{}", verb.name()),
+        audit::DONE,
+    );
     Ok(Json(shown(&agent)))
 }
 
@@ -116,13 +114,7 @@ pub(crate) async fn usage(
     let Query(Of { task }) =
         of.map_err(|_| RouteError::invalid("invalid_request", "task is the id of a task"))?;
     if let Some(id) = task {
-        let key = TaskKey {
-            tenant: room.tenant.clone(),
-            agent: room.agent.clone(),
-            id,
-        };
-        let stored = room.store.tasks().find(&key, room.clock.now()).await?;
-        let task = stored.ok_or(RouteError::NotFound)?.task;
+        let task = room.anybodys_task(id).await?.ok_or(RouteError::NotFound)?;
         let Cost { tokens, work } = Cost::of(&task, kept_bytes(&task));
         return Ok(Json(json!({
             "taskId": id, "state": task.status.state, "microDollars": tokens.saturating_add(work), "ofTokens": tokens,

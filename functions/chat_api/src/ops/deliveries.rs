@@ -17,7 +17,7 @@ use http::Method;
 use outbound::{CallError, below};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use url::Url;
 
 use crate::error::RouteError;
@@ -114,14 +114,12 @@ pub(crate) async fn replay(
         }
         (status, _) => return Err(RouteError::Agent(CallError::Status(status))),
     }
-    let event = Audit {
-        action: Action::OpsReplay,
-        tenant: Some(&room.tenant),
-        actor: Actor::Owner(&owner),
-        object: &format!("{}/{}", sender.id, which.task_id),
-        result: audit::DONE,
-    };
-    event.log();
+    Action::OpsReplay.told(
+        Some(&room.tenant),
+        Actor::Owner(&owner),
+        &format!("{}/{}", sender.id, which.task_id),
+        audit::DONE,
+    );
     Ok(Json(json!({})))
 }
 

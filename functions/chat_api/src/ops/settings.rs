@@ -10,7 +10,7 @@ use axum::extract::State;
 use domain::{SHARES, SettingChange, TIME_ZONE};
 use serde_json::Value;
 use store::TenantSettings;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 
 use crate::error::RouteError;
 use crate::ops::users::Admin;
@@ -53,14 +53,12 @@ pub(crate) async fn change(
     })?;
     room.models.forget();
     for each in &changes {
-        let event = Audit {
-            action: Action::TenantSet,
-            tenant: Some(&room.tenant),
-            actor: Actor::Owner(&admin.owner),
-            object: each.key(),
-            result: audit::DONE,
-        };
-        event.log();
+        Action::TenantSet.told(
+            Some(&room.tenant),
+            Actor::Owner(&admin.owner),
+            each.key(),
+            audit::DONE,
+        );
     }
     Ok(Json(shown(&set)))
 }

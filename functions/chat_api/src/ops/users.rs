@@ -15,7 +15,7 @@ use http::{Method, StatusCode};
 use outbound::CallError;
 use serde_json::Value;
 use store::SignedIn;
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use url::Url;
 
 use crate::error::RouteError;
@@ -212,12 +212,10 @@ async fn ask(
 
 /// Tells of a change and from where it was asked for; the authorization server tells of it too, and knows us alone.
 fn told(room: &AppState, admin: &Admin, object: &str, done: &Result<(StatusCode, Value), RouteError>) {
-    let event = Audit {
-        action: Action::AdminUser,
-        tenant: Some(&room.tenant),
-        actor: Actor::Owner(&admin.owner),
+    Action::AdminUser.told(
+        Some(&room.tenant),
+        Actor::Owner(&admin.owner),
         object,
-        result: done.as_ref().map_or_else(RouteError::code, |_| audit::DONE),
-    };
-    event.log();
+        done.as_ref().map_or_else(RouteError::code, |_| audit::DONE),
+    );
 }

@@ -15,7 +15,7 @@ use domain::{ExposeSecret, Owner};
 use http::HeaderMap;
 use http::header::SET_COOKIE;
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{Adopted, GuestBefore, LiveSession, PageRequest, Pushes, Session};
 
 use crate::error::RouteError;
@@ -104,14 +104,12 @@ async fn take_over(room: &AppState, hash: &str, asked: &Asked) -> Result<Respons
     let cookie = rotated(room, hash, &guest.owner).await?;
     // In other browsers they sign in once more, and find the same there.
     sessions.end_sessions_of(tenant, person, None).await?;
-    let event = Audit {
-        action: Action::ChatTakeOver,
-        tenant: Some(tenant),
-        actor: Actor::Owner(person),
-        object: guest.owner.as_str(),
-        result: audit::DONE,
-    };
-    event.log();
+    Action::ChatTakeOver.told(
+        Some(tenant),
+        Actor::Owner(person),
+        guest.owner.as_str(),
+        audit::DONE,
+    );
     let mut response = Json(json!({"taken": true})).into_response();
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)

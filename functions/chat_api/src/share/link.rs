@@ -14,7 +14,7 @@ use http::StatusCode;
 use outbound::below;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use store::audit::{self, Action, Actor, Audit};
+use store::audit::{self, Action, Actor};
 use store::{SHARES_MAX, Share, SharedAgent};
 
 use crate::error::RouteError;
@@ -165,14 +165,7 @@ pub(crate) async fn list(
 
 /// Tells of a share, and never of its link.
 pub(crate) fn told(room: &AppState, action: Action, owner: &Owner, object: &str) {
-    let event = Audit {
-        action,
-        tenant: Some(&room.tenant),
-        actor: Actor::Owner(owner),
-        object,
-        result: audit::DONE,
-    };
-    event.log();
+    action.told(Some(&room.tenant), Actor::Owner(owner), object, audit::DONE);
 }
 
 fn shown(share: &Share) -> Value {

@@ -203,14 +203,15 @@ function CourseOf({ id }: { id: string }) {
 function Lately({ lately }: z.infer<typeof Usage>) {
   if (!lately?.length) return <p className="soft">{words.noneEnded}</p>;
   const rows = lately.flatMap(({ agent, hour, day }) => [[agent, words.lastHour, hour], [agent, words.lastDay, day]] as const);
-  const long = (took: number | null | undefined) => (typeof took === 'number' ? lasting(took) : '–');
+  // What is counted in buckets is known to the bound of its own.
+  const long = (took: number | null | undefined, isBound: boolean) => (typeof took === 'number' ? `${isBound ? '≤ ' : ''}${lasting(took)}` : '–');
   return (
     <Grid label={words.byAgent} heads={[words.agent, words.period, words.tasksEnded, words.errors, 'p50', 'p99', words.cost]} numbers={[2, 3, 4, 5, 6]}>
       {rows.map(([agent, span, { ended, failed, p50, p99, microDollars }]) => (
         <tr key={`${agent} ${span}`}>
           <td className="whole">{agent}</td><td className="whole">{span}</td>
           <td className="number">{count(ended)}</td><td className="number">{failed > 0 ? <span className="problem">{count(failed)}</span> : count(failed)}</td>
-          <td className="number">{long(p50)}</td><td className="number">{long(p99)}</td><td className="number">{typeof microDollars === 'number' ? dollars(microDollars) : '–'}</td>
+          <td className="number">{long(p50, typeof microDollars === 'number')}</td><td className="number">{long(p99, typeof microDollars === 'number')}</td><td className="number">{typeof microDollars === 'number' ? dollars(microDollars) : '–'}</td>
         </tr>
       ))}
     </Grid>

@@ -23,13 +23,9 @@ function address(text: string | null | undefined): URL | null {
 }
 
 /** What is asked for; what has no words of ours is named as it is. */
-function Scopes({ of }: { of: ConsentInfo }) {
-  return (
-    <ul className="consent-scopes" aria-label={words.allows}>
-      {of.scopes.map(({ name, words: said }) => <li key={name}>{said ?? <code>{name}</code>}</li>)}
-    </ul>
-  );
-}
+export const Scopes = ({ of }: { of: ConsentInfo['scopes'] }) => (
+  <ul className="consent-scopes" aria-label={words.allows}>{of.map(({ name, words: said }) => <li key={name}>{said ?? <code>{name}</code>}</li>)}</ul>
+);
 
 export function Consent({ asked, tasks = 1 }: { asked: Asked; tasks?: number }) {
   const url = address(asked.authUrl);
@@ -43,7 +39,7 @@ export function Consent({ asked, tasks = 1 }: { asked: Asked; tasks?: number }) 
     <div className="consent">
       <div>
         <strong>{title}</strong>
-        {of && of.scopes.length > 0 ? <Scopes of={of} /> : null}
+        {of && of.scopes.length > 0 ? <Scopes of={of.scopes} /> : null}
         <p>{isOurs ? words.consentText : `${sender}${words.foreignText}`}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{dayAndTime(of.endsAt)}</time>.</> : null}{tasks > 1 ? <> <strong>{say('tasksWait', { count: tasks })}</strong></> : null}</p>
       </div>
       <a className={isOurs ? 'button primary' : 'foreign-link'} href={url.href} target="_blank" rel="noopener noreferrer" onClick={() => live.hurry()}>

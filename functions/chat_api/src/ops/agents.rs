@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequestParts, Path, Query, State};
+use axum::extract::{FromRequestParts, Path, State};
 use bytes::Bytes;
 use domain::price::Cost;
 use domain::{AgentId, Owner, TaskId};
@@ -15,6 +14,7 @@ use serde_json::{Value, json};
 use store::audit::{self, Action, Actor};
 use store::{ROLES, SignedIn, kept_bytes};
 
+use crate::chat::list::parameter;
 use crate::error::RouteError;
 use crate::ops::registry::Verb;
 use crate::session::guard::MayChange;
@@ -97,10 +97,18 @@ pub(crate) async fn act(
     Ok(Json(shown(&agent)))
 }
 
-/// Of which task usage is told, if not of days.
-#[derive(Deserialize)]
-pub(crate) struct Of {
-    task: Option<TaskId>,
+/// Of which task something is told, if not of all: `task=ID`.
+pub(crate) struct Of(pub(crate) Option<TaskId>);
+
+impl FromRequestParts<Arc<AppState>> for Of {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<AppState>) -> Result<Self, RouteError> {
+        let named = parameter(parts.uri.query(), "task")
+            .map(|id| TaskId::parse(&id))
+            .transpose();
+        let id = named.map_err(|_| RouteError::invalid("invalid_request", "task is the id of a task"))?;
+        Ok(Self(id))
+    }
 }
 
 /// `GET /api/ops/usage`: tokens of language models by day (UTC), and how many may be used in one: what the tenant has set, and the
@@ -109,10 +117,8 @@ pub(crate) struct Of {
 pub(crate) async fn usage(
     State(room): State<Arc<AppState>>,
     Operator(_): Operator,
-    of: Result<Query<Of>, QueryRejection>,
+    Of(task): Of,
 ) -> Result<Json<Value>, RouteError> {
-    let Query(Of { task }) =
-        of.map_err(|_| RouteError::invalid("invalid_request", "task is the id of a task"))?;
     if let Some(id) = task {
         let task = room.anybodys_task(id).await?.ok_or(RouteError::NotFound)?;
         let Cost { tokens, work } = Cost::of(&task, kept_bytes(&task));

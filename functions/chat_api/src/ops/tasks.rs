@@ -7,15 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use domain::{Task, TaskId, TaskState, Timestamp, clean};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use store::Unfinished;
 
 use crate::error::RouteError;
-use crate::ops::agents::Operator;
+use crate::ops::agents::{Of, Operator};
 use crate::state::AppState;
 use crate::tasks::history_view::{failed_attempts, job_state, job_states, states};
 use crate::tasks::show::log;
@@ -65,20 +63,12 @@ impl Stuck {
     }
 }
 
-/// Which task's course is told, if not how all are.
-#[derive(Deserialize)]
-pub(crate) struct Of {
-    task: Option<TaskId>,
-}
-
 /// Counts the tenant's tasks, and lists those that are not over; with `task=ID` tells the course of that one.
 pub(crate) async fn tasks(
     State(room): State<Arc<AppState>>,
     Operator(_): Operator,
-    of: Result<Query<Of>, QueryRejection>,
+    Of(task): Of,
 ) -> Result<Json<Value>, RouteError> {
-    let Query(Of { task }) =
-        of.map_err(|_| RouteError::invalid("invalid_request", "task is the id of a task"))?;
     if let Some(id) = task {
         return course(&room, id).await.map(Json);
     }

@@ -167,14 +167,17 @@ async fn what_tasks_cost_is_told_to_the_tenants_own_operators_alone() {
     for path in [
         "/api/ops/usage".to_owned(),
         format!("/api/ops/usage?task={}", ids[0]),
+        format!("/api/ops/tasks?task={}", ids[0]),
     ] {
         assert_eq!(
             (guest.get(&path).await.status, neighbour.get(&path).await.status),
             (404.try_into().unwrap(), 404.try_into().unwrap())
         );
     }
-    let foreign = format!("/api/ops/usage?task={}", asked.task_id());
-    assert_eq!(olga.get(&foreign).await.status, 404);
+    for room in ["usage", "tasks"] {
+        let foreign = format!("/api/ops/{room}?task={}", asked.task_id());
+        assert_eq!(olga.get(&foreign).await.status, 404);
+    }
     assert_eq!(olga.get("/api/ops/usage?task=none").await.status, 400);
     local.system.stop().await;
 }

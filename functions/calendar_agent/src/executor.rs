@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::{Connections, Disconnected};
-use agent::{ExecuteError, Executor, Outcome, Run, Wake, WakeDoor, wake_or_log};
+use agent::{ExecuteError, Executor, Outcome, Run, WakeDoor, wake_each};
 use async_trait::async_trait;
 use chrono::{DateTime, Days, NaiveDate, TimeDelta};
 use chrono_tz::Tz;
@@ -142,8 +142,8 @@ impl CalendarExecutor {
             consents: &asked,
         };
         let ended = consents.disconnect(owner, provider, waiting).await?;
-        for key in ended.iter().flat_map(|ended| &ended.tasks) {
-            wake_or_log(self.wake.as_ref(), &Wake::task(key), Duration::ZERO).await;
+        if let Some(ended) = &ended {
+            wake_each(self.wake.as_ref(), &ended.tasks).await;
         }
         Ok(ended)
     }
@@ -274,10 +274,16 @@ impl Executor for CalendarExecutor {
             .to_owned(),
         ];
         match self.look(&consents, run, (&wanted, &scopes)).await {
-            Ok(artifact) => Ok(Outcome::Completed {
-                artifacts: vec![artifact],
-                say: None,
-            }),
+            Ok(artifact) => {
+                if asked.is_some() {
+                    let others = consents.others_waiting(run.task()).await?;
+                    wake_each(self.wake.as_ref(), &others).await;
+                }
+                Ok(Outcome::Completed {
+                    artifacts: vec![artifact],
+                    say: None,
+                })
+            }
             Err(Obstacle::Consent(scopes)) => self.ask(&consents, run, asked, (scopes, lead)).await,
             Err(Obstacle::Later(reason)) => Err(ExecuteError::Retry(reason.to_owned())),
             Err(Obstacle::Call(error)) => failed(&error),
@@ -291,7 +297,7 @@ impl Executor for CalendarExecutor {
     async fn connections(&self, caller: &Caller) -> Result<Connections, ExecuteError> {
         let consents = self.consents.in_tenant(caller.tenant.clone());
         Ok(Connections {
-            connections: consents.connections(&caller.owner).await?,
+            connections: consents.connections(&caller.owner, |_| None).await?,
             unasked: Vec::new(),
         })
     }

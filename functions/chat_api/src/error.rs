@@ -114,6 +114,14 @@ impl RouteError {
         }
     }
 
+    /// Who is asked is not there any more.
+    pub(crate) fn agent_gone() -> Self {
+        Self::conflict(
+            "agent_gone",
+            "there is no such agent any more; choose another one",
+        )
+    }
+
     /// A request that does not fit what is there.
     pub(crate) fn conflict(code: &'static str, message: &str) -> Self {
         Self::Conflict {

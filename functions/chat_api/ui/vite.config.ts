@@ -5,6 +5,8 @@ import { defineConfig } from 'vite';
 export default defineConfig({
   base: './',
   plugins: [react()],
+  // Each language is one piece.
+  json: { namedExports: false, stringify: false },
   build: {
     outDir: 'dist',
     assetsDir: 'assets',

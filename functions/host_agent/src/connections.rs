@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use a2a::{Connection, Connections, Disconnected, EVERY_CONNECTION, is_connection_id};
-use agent::{ExecuteError, Wake, wake_or_log};
+use agent::{ExecuteError, wake_each};
 use axum::http::Method;
 use consent::Waiting;
 use domain::{AgentName, Owner, SecretString, Task, clean};
@@ -34,11 +34,13 @@ const SCOPE_MAX: usize = 200;
 /// Where a user is connected.
 pub(crate) async fn list(thinker: &Thinker, owner: &Owner) -> Result<Connections, ExecuteError> {
     let deps = thinker.deps();
+    let known = thinker.discover().await;
+    let named = |resource: &str| known.as_ref().ok()?.at(resource);
     let mut told = Connections {
-        connections: deps.consents.connections(owner).await?,
+        connections: deps.consents.connections(owner, named).await?,
         unasked: Vec::new(),
     };
-    let Ok(known) = thinker.discover().await else {
+    let Ok(known) = &known else {
         told.unasked.push("other agents".to_owned());
         return Ok(told);
     };
@@ -150,9 +152,7 @@ async fn end_all(thinker: &Thinker, owner: &Owner) -> Result<Disconnected, Execu
         consents: &awaited,
     };
     let ended = deps.consents.disconnect_all(owner, waiting).await?;
-    for key in &ended.tasks {
-        wake_or_log(deps.wake.as_ref(), &Wake::task(key), Duration::ZERO).await;
-    }
+    wake_each(deps.wake.as_ref(), &ended.tasks).await;
     revoked &= ended.revoked;
     let told = list(thinker, owner).await?;
     if !told.unasked.is_empty() {
@@ -161,7 +161,7 @@ async fn end_all(thinker: &Thinker, owner: &Owner) -> Result<Disconnected, Execu
             "Not every agent says what it holds: {who}."
         )));
     }
-    for connection in told.connections.iter().filter(|one| one.agent.is_some()) {
+    for connection in told.connections.iter().filter(|one| one.id.contains(OF)) {
         let ended = Box::pin(end(thinker, owner, &connection.id)).await?;
         revoked &= ended.is_none_or(|ended| ended.revoked);
     }
@@ -186,11 +186,11 @@ async fn end_own(deps: &Deps, owner: &Owner, provider: &str) -> Result<Option<Di
         agent: &name,
         consents: &awaited,
     };
-    let ended = deps.consents.disconnect(owner, provider, waiting).await?;
-    for key in ended.iter().flat_map(|ended| &ended.tasks) {
-        wake_or_log(deps.wake.as_ref(), &Wake::task(key), Duration::ZERO).await;
-    }
-    Ok(ended.map(|ended| Disconnected {
+    let Some(ended) = deps.consents.disconnect(owner, provider, waiting).await? else {
+        return Ok(None);
+    };
+    wake_each(deps.wake.as_ref(), &ended.tasks).await;
+    Ok(Some(Disconnected {
         provider: provider.to_owned(),
         revoked: ended.revoked,
     }))

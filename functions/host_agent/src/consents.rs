@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use a2a::card::ForeignOAuth;
-use agent::{ExecuteError, Run};
+use agent::{ExecuteError, Run, wake_each};
 use consent::{ConsentRequest, Consents, InvalidMove, Redeemed, Stage, TypedCode, covers, union};
 use domain::{AwaitedConsent, EventKind, Job, Protection, Task, TaskState};
 use store::StoreError;
@@ -59,7 +59,7 @@ pub(crate) async fn look_at_consents(deps: &Deps, run: &mut Run) -> Result<(), E
         return Ok(());
     }
     let mut changed = Vec::new();
-    let mut guessed = false;
+    let (mut guessed, mut given) = (false, false);
     for number in waiting {
         let Some(mut job) = jobs.iter().find(|job| job.number == number).cloned() else {
             continue;
@@ -67,6 +67,7 @@ pub(crate) async fn look_at_consents(deps: &Deps, run: &mut Run) -> Result<(), E
         match look_at_consent(on, &job, typed.as_ref()).await? {
             Look::Waits => continue,
             Look::Granted => {
+                given = true;
                 job.updated_at = now;
                 job.attempts = 0;
                 if let Some(protection) = &mut job.protection {
@@ -85,6 +86,9 @@ pub(crate) async fn look_at_consents(deps: &Deps, run: &mut Run) -> Result<(), E
             known.clone_from(&job);
         }
         changed.push(job);
+    }
+    if given {
+        wake_each(deps.wake.as_ref(), &deps.consents.others_waiting(&task).await?).await;
     }
     let mut kinds: Vec<EventKind> = changed
         .iter()
@@ -113,9 +117,12 @@ pub(crate) async fn look_at_consents(deps: &Deps, run: &mut Run) -> Result<(), E
         };
         let text = match names.as_slice() {
             // Its turn has not come.
-            [_, ..] if changed.iter().all(held) => "Thank you. Going on …".to_owned(),
-            [] => "Going on without it …".to_owned(),
-            names => format!("Thank you. Asking {} …", words::listed(names, "and")),
+            [_, ..] if changed.iter().all(held) => wording::told(&task, "thanksGoingOn", ""),
+            [] => wording::told(&task, "withoutIt", ""),
+            names => {
+                let names = words::listed(names, &wording::told(&task, "and", ""));
+                wording::told(&task, "thanks", &names)
+            }
         };
         kinds.push(EventKind::status(TaskState::Working, Some(run.message(&text))));
     }

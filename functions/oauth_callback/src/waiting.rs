@@ -14,11 +14,7 @@ use crate::state::{State, Visit};
 pub(crate) const IN_HAND: Duration = Duration::from_secs(30);
 
 pub(crate) fn key(app: &State, consent: &Consent) -> TaskKey {
-    TaskKey {
-        tenant: app.tenant().clone(),
-        agent: consent.request.agent.clone(),
-        id: consent.request.task_id,
-    }
+    TaskKey::new(app.tenant(), &consent.request.agent, consent.request.task_id)
 }
 
 /// The task, where it is there and not over.

@@ -237,11 +237,7 @@ impl FromRequestParts<Receiver> for Addressed {
             .iter()
             .find_map(|token| Some((token, auth::token::webhook_task(token.expose_secret())?)));
         let (token, id) = named.ok_or(RouteError::Unauthorized)?;
-        let key = TaskKey {
-            tenant: receiver.tenant.clone(),
-            agent: receiver.host.clone(),
-            id,
-        };
+        let key = TaskKey::new(&receiver.tenant, &receiver.host, id);
         let span = tracing::Span::current();
         span.record("tenant.id", key.tenant.name());
         span.record("task.id", tracing::field::display(&key.id));

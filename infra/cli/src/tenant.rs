@@ -38,7 +38,8 @@ pub(super) enum TenantCommand {
     ///
     /// Settings: `locale` (such as en-GB) and `timeZone` (such as Europe/Oslo), for users who do not say theirs; `tokens_per_day`,
     /// the limit for language models; `brand`, `accent` and `accentDark`, as in `tenant brand`; `share` (on or off), whether who has
-    /// signed in may share a finished task by a link. Each change of `share` ends the links of before.
+    /// signed in may share a finished task by a link; `start`, the types of agents that an empty chat begins with. Each change of
+    /// `share` ends the links of before.
     Set(Set),
     /// Remove settings of a tenant
     Unset(Unset),

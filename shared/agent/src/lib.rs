@@ -43,7 +43,7 @@ pub use serve::send::take_message;
 pub use serve::{router, routes};
 pub use shutdown::Shutdown;
 pub use taken::{Filled, Taken};
-pub use wake::{PushWake, TaskWake, Wake, WakeDoor, WakeError, wake_or_log};
+pub use wake::{PushWake, TaskWake, Wake, WakeDoor, WakeError, wake_each, wake_or_log};
 pub use worker::{WorkError, handle};
 
 /// The scope that every call of an agent's A2A operations needs.

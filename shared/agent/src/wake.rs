@@ -150,11 +150,7 @@ impl Wake {
             Self::Task(wake) => (&wake.tenant, &wake.agent, wake.task_id),
             Self::Push(wake) => (&wake.tenant, &wake.agent, wake.task_id),
         };
-        TaskKey {
-            tenant: tenant.clone(),
-            agent: agent.clone(),
-            id,
-        }
+        TaskKey::new(tenant, agent, id)
     }
 
     /// The push configuration it is about, where it is for a delivery.
@@ -249,6 +245,13 @@ pub async fn wake_or_log(door: &dyn WakeDoor, wake: &Wake, delay: Duration) {
     );
     if let Err(error) = door.wake(&wake, delay).instrument(span).await {
         tracing::warn!(tenant.id = key.tenant.name(), task.id = %key.id, error = %error, "wake not sent; the sweeper will find the task");
+    }
+}
+
+/// The same of tasks that are due already, at once.
+pub async fn wake_each(door: &dyn WakeDoor, tasks: &[TaskKey]) {
+    for key in tasks {
+        wake_or_log(door, &Wake::task(key), Duration::ZERO).await;
     }
 }
 

@@ -37,11 +37,15 @@ pub struct Ended {
 }
 
 impl Consents {
-    /// Where a user is connected, by provider.
+    /// Where a user is connected, by provider; `named` says who the agent at a resource is.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn connections(&self, owner: &Owner) -> Result<Vec<Connection>, StoreError> {
+    pub async fn connections(
+        &self,
+        owner: &Owner,
+        named: impl Fn(&str) -> Option<String>,
+    ) -> Result<Vec<Connection>, StoreError> {
         let mut grants = Vec::new();
         for grant in self.granted_by(owner, None).await? {
             if !grant.is_over(self.clock.now()) {
@@ -57,13 +61,16 @@ impl Consents {
             scopes.sort();
             scopes.dedup();
             let account = |grant: &&StoredGrant| self.open(needed(owner, grant), grant)?.id_token_subject;
+            let mut agents: Vec<String> = grants.iter().filter_map(|grant| named(&grant.resource)).collect();
+            agents.sort();
+            agents.dedup();
             // A use whose token has run out fetches another: the last of these is the last use, to a token's life.
             Some(Connection {
                 id: provider.to_owned(),
                 provider: provider.to_owned(),
                 account: grants.iter().find_map(account),
                 scopes,
-                agent: None,
+                agent: Some(agents.join(", ")).filter(|names| !names.is_empty()),
                 agents: grants.len(),
                 connected_at: grants.iter().map(|grant| grant.created_at).min()?,
                 last_used_at: grants.iter().map(|grant| grant.updated_at).max()?,
@@ -177,6 +184,39 @@ impl Consents {
         Ok(grants)
     }
 
+    /// The other tasks of its user that wait for a consent at a task's agent: what was given for this one may be what they wait for
+    /// too. They are due; whoever called wakes them.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn others_waiting(&self, task: &Task) -> Result<Vec<TaskKey>, StoreError> {
+        let mut keys = Vec::new();
+        for other in self.waiting(&task.owner, &task.agent).await? {
+            if other.id != task.id {
+                let key = TaskKey::from(&other);
+                self.store.tasks().make_due(&key, self.clock.now()).await?;
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The tasks of a user that wait for a consent at an agent.
+    async fn waiting(&self, owner: &Owner, agent: &AgentName) -> Result<Vec<Task>, StoreError> {
+        let query = TaskQuery {
+            tenant: &self.tenant,
+            agent,
+            owner,
+            context: None,
+            state: Some(TaskState::AuthRequired),
+            changed_since: None,
+            limit: WAITING_MAX,
+            cursor: None,
+            now: self.clock.now(),
+        };
+        Ok(self.store.tasks().query(query).await?.tasks)
+    }
+
     /// Refuses what a user is still asked for at a provider, or anywhere; the tasks that waited for it.
     async fn withdraw(
         &self,
@@ -185,19 +225,8 @@ impl Consents {
         waiting: Waiting<'_>,
     ) -> Result<Vec<TaskKey>, StoreError> {
         let (records, tasks, now) = (self.records(), self.store.tasks(), self.clock.now());
-        let query = TaskQuery {
-            tenant: &self.tenant,
-            agent: waiting.agent,
-            owner,
-            context: None,
-            state: Some(TaskState::AuthRequired),
-            changed_since: None,
-            limit: WAITING_MAX,
-            cursor: None,
-            now,
-        };
         let mut ended = Vec::new();
-        for task in tasks.query(query).await?.tasks {
+        for task in self.waiting(owner, waiting.agent).await? {
             let key = TaskKey::from(&task);
             for id in (waiting.consents)(&task) {
                 let Some(consent) = records.find(&id).await? else {

@@ -88,7 +88,7 @@ pub use quota::{Limit, OverQuota, Quota, SHARES, STREAMS_OF_OWNER, ServicePlan, 
 pub use rest::RECORDS;
 pub use setting::{
     InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens, quota_of,
-    tokens_per_day,
+    start_of, tokens_per_day,
 };
 pub use sign_in::{Demands, IssuerIds, OWN_ISSUER, SignInProof, SignInRule, SignInRules};
 pub use state::{InvalidTransition, TaskState};

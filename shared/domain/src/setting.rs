@@ -3,7 +3,7 @@
 
 use crate::brand::{ACCENT, ACCENT_DARK, BRAND, Scheme, parse_accent, parse_name};
 use crate::quota::{SHARES, parse_shares};
-use crate::{InvalidContext, Quota, ServicePlan, UserContext};
+use crate::{AgentType, InvalidContext, Quota, ServicePlan, UserContext};
 
 /// A change of one of a tenant's settings, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,10 @@ const LOCALE: &str = "locale";
 pub const TIME_ZONE: &str = "timeZone";
 /// Whether who has signed in may share a finished task by a link: `on`, or `off` as where it is not set.
 pub const SHARE: &str = "share";
+/// The types of the agents whose examples an empty chat shows first.
+const START: &str = "start";
+/// Most of these.
+const START_MAX: usize = 12;
 /// The name of the tenant's plan.
 const PLAN: &str = "plan";
 /// How many tokens of language models the tenant may use in a day (UTC).
@@ -43,7 +47,7 @@ const TOKENS_MAX: u64 = 1_000_000_000_000;
 
 impl SettingChange {
     /// Every setting there is.
-    pub const KEYS: [&'static str; 12] = [
+    pub const KEYS: [&'static str; 13] = [
         LOCALE,
         TIME_ZONE,
         PLAN,
@@ -56,6 +60,7 @@ impl SettingChange {
         ACCENT,
         ACCENT_DARK,
         SHARE,
+        START,
     ];
 
     /// Gives a setting a value; none takes it away.
@@ -75,6 +80,7 @@ impl SettingChange {
             ACCENT => value.map_or(Ok(()), |value| parse_accent(key, value, Scheme::Light).map(drop)),
             ACCENT_DARK => value.map_or(Ok(()), |value| parse_accent(key, value, Scheme::Dark).map(drop)),
             SHARE => value.map_or(Ok(()), |value| parse_share(value).map(drop)),
+            START => value.map_or(Ok(()), |value| parse_start(value).map(drop)),
             PLAN => value.map_or(Ok(()), |value| parse_plan(value).map(drop)),
             SHARES => value.map_or(Ok(()), parse_shares),
             TOKENS_PER_DAY => value.map_or(Ok(()), |value| parse_tokens(value).map(drop)),
@@ -124,6 +130,19 @@ fn parse_share(text: &str) -> Result<bool, String> {
         "off" => Ok(false),
         _ => Err(format!("{SHARE} is on or off")),
     }
+}
+
+fn parse_start(text: &str) -> Result<Vec<AgentType>, String> {
+    let types: Result<Vec<AgentType>, _> = text.split(',').map(|one| AgentType::parse(one.trim())).collect();
+    let types = types.ok().filter(|types| types.len() <= START_MAX);
+    types.ok_or_else(|| format!("{START} is types of agents between commas, {START_MAX} at most"))
+}
+
+/// The types of the agents that an empty chat shows first. A value that is none counts as absent.
+#[must_use]
+pub fn start_of<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> Vec<AgentType> {
+    let types = setting(START).and_then(|value| parse_start(value).ok());
+    types.unwrap_or_default()
 }
 
 /// Whether the settings let finished tasks be shared. A value that is none counts as off.
@@ -182,6 +201,7 @@ mod tests {
             ("brand", "Acme Help"),
             ("accent", "#7a1f5c"),
             ("accentDark", "#f0a5d4"),
+            ("start", "weather, report"),
             ("share", "on"),
             ("plan", "team"),
             ("tasks_at_once", "7"),
@@ -195,7 +215,7 @@ mod tests {
         assert_eq!(
             unknown.to_string(),
             "there is no setting \"timezone\"; there are locale, timeZone, plan, tasks_per_day, tasks_at_once, \
-             streams, shares, tokens_per_day, brand, accent, accentDark, share"
+             streams, shares, tokens_per_day, brand, accent, accentDark, share, start"
         );
         for (key, value) in [
             ("locale", "en_GB"),
@@ -207,6 +227,8 @@ mod tests {
             ("brand", "A\u{202e}B"),
             ("accent", "#ffcc00"),
             ("accentDark", "#7a1f5c"),
+            ("start", "weather,,report"),
+            ("start", "a,b,c,d,e,f,g,h,i,j,k,l,m"),
             ("share", "yes"),
             ("plan", "Team"),
             ("streams", "-1"),

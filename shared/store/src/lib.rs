@@ -82,7 +82,7 @@ pub use sessions::{
     Member, Opened, Person, Profile, PushSubscription, Pushes, SHARES_MAX, Session, Sessions, Share,
     SharedAgent, SignedIn, StoredMessage, Verdict, person_id,
 };
-pub use spent::Spent;
+pub use spent::{Lately, Spent};
 pub use tasks::{
     AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,
     DeliveryFilter, DeliveryState, Due, Head, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed,

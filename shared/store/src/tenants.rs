@@ -8,8 +8,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{
-    Brand, Clock, LOGO, Owner, Quota, SHARE, SHARES, SettingChange, Tenant, Timestamp, UserContext,
-    default_context, may_share, quota_of, tokens_per_day,
+    AgentType, Brand, Clock, LOGO, Owner, Quota, SHARE, SHARES, SettingChange, Tenant, Timestamp,
+    UserContext, default_context, may_share, quota_of, start_of, tokens_per_day,
 };
 
 use crate::change::{Change, text};
@@ -511,6 +511,12 @@ impl OwnSettings {
     pub async fn brand(&self) -> Brand {
         let settings = self.now().await;
         Brand::of(|key| settings.get(key).map(String::as_str))
+    }
+
+    /// The types of the agents that an empty chat shows first.
+    pub async fn start(&self) -> Vec<AgentType> {
+        let settings = self.now().await;
+        start_of(|key| settings.get(key).map(String::as_str))
     }
 
     /// How many tokens of language models a day the tenant may use, where that is set.

@@ -32,6 +32,7 @@ pub mod price;
 pub mod related;
 pub mod stay;
 pub mod text;
+mod told;
 mod when;
 mod yes_no;
 
@@ -44,6 +45,7 @@ pub use hours::Hours;
 pub use not_done::{CALLED_OFF, NOT_AGREED, NOT_AGREED_IN_TIME, NOT_ANSWERED, not_done};
 pub use order::DateOrder;
 pub use places::Named;
+pub use told::told;
 pub use when::{MAX_DAYS, When};
 pub use yes_no::{asks_yes_no, yes_or_no};
 

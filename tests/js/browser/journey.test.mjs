@@ -77,6 +77,21 @@ test('consent in a second tab: the first goes on by itself', async (t) => {
   check();
 });
 
+test('one card asks for all tasks of a chat that wait for the same consent, and they go on together', async (t) => {
+  const { page, badge, card, context, check } = await visit(t);
+  await ask(page, 'Where is my order 1001?');
+  await card.getByRole('link', { name: 'Connect' }).waitFor();
+  await ask(page, 'Where is my order 1002?');
+  await page.getByText('2 tasks wait for this').waitFor();
+  await card.getByText('Waits for the same consent').waitFor();
+  const connect = card.getByRole('link', { name: 'Connect' });
+  assert.equal(await connect.count(), 1);
+  const [consent] = await Promise.all([context.waitForEvent('page'), connect.click()]);
+  await agree(consent, system);
+  await badge.getByText('Completed').nth(1).waitFor();
+  check();
+});
+
 test('cancel ends a task, and it can be tried again', async (t) => {
   const { page, badge, card, check } = await visit(t);
   await ask(page, 'Write a report about umbrellas');

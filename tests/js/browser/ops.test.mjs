@@ -90,6 +90,8 @@ const troubled = {
 
 test('an operator sees how many tasks are in which state, stuck ones first, and no word of their users', async (t) => {
   const user = await all.visit(t);
+  await ask(user.page, 'Will it rain in Oslo tomorrow?');
+  await at(user.page).badge.getByText('Completed').waitFor();
   await ask(user.page, 'Where is my order 1001?');
   await at(user.page).badge.getByText('Needs your consent').waitFor();
   const { page, context, check } = await all.visit(t, 'olga');
@@ -99,6 +101,18 @@ test('an operator sees how many tasks are in which state, stuck ones first, and 
   const rows = page.getByRole('region', { name: 'Unfinished tasks' }).locator('tbody tr');
   await rows.filter({ hasText: 'Waits for consent' }).getByText('Horizon').waitFor();
   assert.equal(await page.getByText('1001').count(), 0);
+  // What its agents did lately, and the course of a task, in which is no word either.
+  const lately = page.getByRole('region', { name: 'Agents in the last hour and day' });
+  for (const [agent, cost] of [['host', /\$0\.\d/], ['Weather', /–/]]) await lately.getByRole('row', { name: new RegExp(`^${agent} Last 24 hours`) }).getByText(cost).waitFor();
+  await rows.filter({ hasText: 'Waits for consent' }).getByRole('link').click();
+  const course = page.getByRole('dialog', { name: /^Timeline of/ });
+  await course.getByText('Waits for consent').first().waitFor();
+  await course.getByText('Horizon').waitFor();
+  assert.equal(await course.getByText('1001').count(), 0);
+  assert.deepEqual(await faults(page), [], 'the course of a task');
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/ops-course.png` });
+  await page.keyboard.press('Escape');
+  await course.waitFor({ state: 'detached' });
   await context.route(/\/api\/ops\/tasks$/, (route) => route.fulfill({ json: troubled }));
   for (const colorScheme of ['light', 'dark']) {
     for (const width of [1280, 390, 320]) {
@@ -149,6 +163,9 @@ test('an admin adds a user, gives a role, takes both away, and sets how the page
   await page.getByRole('button', { name: 'Remove for good: Grace' }).click();
   await operator.waitFor({ state: 'detached' });
   const settings = page.getByRole('form', { name: 'Settings' });
+  await settings.getByLabel(/^Start cards/).fill('report');
+  await settings.getByRole('button', { name: 'Save' }).click();
+  await page.waitForFunction(async () => (await (await fetch('api/models')).json()).models[1].id === 'report');
   await settings.getByLabel(/^Name of the page/).fill('Acme Desk');
   const [saved] = await Promise.all([page.waitForResponse((response) => response.request().method() === 'PATCH'), settings.getByRole('button', { name: 'Save' }).click()]);
   assert.deepEqual([saved.request().postDataJSON(), (await saved.json()).brand], [{ brand: 'Acme Desk' }, 'Acme Desk']);

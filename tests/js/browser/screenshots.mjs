@@ -64,14 +64,14 @@ try {
   await shoot(page, 'past');
   await begin(page, 'What will the weather be like in Oslo and Bergen over the next five days?', 'Completed');
   // The card grows by what it draws; a click before that may miss.
-  await page.locator('.preview .forecast').waitFor();
+  await page.locator('.card .forecast').first().waitFor({ state: 'attached' });
   await at(page).card.getByRole('link').first().click();
   await page.locator('.panel .forecast').waitFor();
   await drawn(page);
   await shoot(page, 'forecast');
   const chat = page.url();
   await begin(page, 'Find a flat in Oslo for two from Friday to Sunday', 'Completed');
-  await page.locator('.preview table').waitFor();
+  await page.locator('.card table').first().waitFor({ state: 'attached' });
   await at(page).card.getByRole('link').first().click();
   await page.locator('.panel table').waitFor();
   await drawn(page);

@@ -58,6 +58,17 @@ test('whom a message is for is chosen beside it, and the chat goes on with that 
   check();
 });
 
+test('what one agent has answered is asked of another', async (t) => {
+  const { page, card, badge, check } = await visit(t);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+  const others = card.getByLabel('Try again with another agent');
+  assert.equal(await others.locator('option', { hasText: 'Weather' }).count(), 0, 'the one that has answered is none of them');
+  await others.selectOption('report');
+  await card.getByRole('link', { name: /Report/ }).waitFor();
+  check();
+});
+
 test('what is agreed to stands on the card in plain words', async (t) => {
   const { page, card, check } = await visit(t);
   await ask(page, 'Where is my order 1001?');
@@ -317,5 +328,30 @@ test('what a user thinks of an answer stays with it, and can be taken back', asy
   await helped.click();
   await answer.getByText('Not now.').waitFor();
   assert.equal(await helped.getAttribute('aria-pressed'), 'false');
+  check();
+});
+
+test('the page speaks the language of its browser, of its address, or the one that is chosen', async (t) => {
+  const { page, check } = await visit(t, { locale: 'ja-JP', viewport: { width: 320, height: 700 } });
+  const speaks = async (language, hello) => {
+    await page.getByRole('heading', { name: hello }).waitFor();
+    assert.equal(await page.locator('html').getAttribute('lang'), language);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${language} fits into 320 px`);
+    assert.deepEqual(await faults(page), [], language);
+  };
+  await speaks('ja', '何をお手伝いしましょうか？');
+  await page.goto(`${base}/?lang=de`);
+  await speaks('de', 'Was kann ich für Sie tun?');
+  await page.goto(`${base}/`);
+  await speaks('de', 'Was kann ich für Sie tun?');
+  await page.getByRole('textbox', { name: 'Ihre Nachricht' }).fill('Will it rain in Oslo tomorrow?');
+  await page.getByRole('textbox', { name: 'Ihre Nachricht' }).press('Enter');
+  await page.getByText('Fertig', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Menü' }).click();
+  await page.getByLabel('Sprache').selectOption('fr');
+  await page.getByRole('region', { name: /^Tâche/ }).waitFor();
+  await page.getByText('Terminée', { exact: true }).waitFor();
+  await page.goto(`${base}/?lang=constructor`);
+  await speaks('fr', 'Que puis-je faire pour vous ?');
   check();
 });

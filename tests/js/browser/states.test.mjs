@@ -56,11 +56,11 @@ test('every state, in both schemes and all widths', { timeout: 280_000 }, async 
       await own.locator('.wire pre').first().waitFor();
     }],
     connected: ['/accounts', '.page h1', async (own) => {
-      const connection = { id: 'idp', provider: 'idp', account: 'ada', scopes: ['orders:read', 'odd:scope'], allows: [{ name: 'orders:read', words: 'See your orders' }, { name: 'odd:scope', words: null }], agent: null, agents: 1, connectedAt: '2026-11-24T14:05:00.000Z', lastUsedAt: null };
+      const connection = { id: 'idp', provider: 'idp', account: 'ada', scopes: ['orders:read', 'odd:scope'], allows: [{ name: 'orders:read', words: 'See your orders' }, { name: 'odd:scope', words: null }], agent: 'Horizon', agents: 1, connectedAt: '2026-11-24T14:05:00.000Z', lastUsedAt: null };
       await own.route(/\/api\/connections/, (route) => route.fulfill({ json: { connections: [connection], unasked: [] } }));
       await own.reload();
       await own.getByText('See your orders').waitFor();
-      await own.getByRole('heading', { name: 'Your Switchyard account · ada' }).waitFor();
+      await own.getByRole('heading', { name: 'Horizon · Your Switchyard account · ada' }).waitFor();
       // A scope that has words of ours is shown by these alone.
       assert.equal(await own.getByText('orders:read').count(), 0);
       await own.unroute(/\/api\/connections/);

@@ -84,6 +84,21 @@ async fn nobody_elses_grant_is_used_and_nobody_elses_code_counts() {
 }
 
 #[tokio::test]
+async fn what_is_given_for_one_question_answers_every_other_that_waits_for_it() {
+    let world = world().await;
+    let (one, two) = (
+        world.ask("Am I free on Friday?").await,
+        world.ask("Am I free today?").await,
+    );
+    let code = world.agree(&world.asked(&one).await, 1).await;
+    world.told(ADA, &code, one["id"].as_str()).await;
+    world.work().await;
+    for task in [one, two] {
+        assert_eq!(state(&world.task(ADA, &task).await), "TASK_STATE_COMPLETED");
+    }
+}
+
+#[tokio::test]
 async fn the_fifth_wrong_code_voids_the_right_one() {
     let world = world().await;
     let task = world.ask("Am I free on Friday?").await;

@@ -1,6 +1,6 @@
 //! Whom a message can be for, read from the host's card for the tenant's callers: the host, then each agent that it lists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ use serde_json::Value;
 
 /// What was read is good for so long: an agent that was registered is there within it.
 const KEPT: Duration = Duration::from_secs(20);
+/// What was counted is good for so long: the order of an empty chat's examples hangs on it, and nothing else.
+const COUNTED: Duration = Duration::from_secs(3600);
 /// The host's own id among the models.
 pub(crate) const HOST: &str = "host";
 /// Most characters of a text, most of its list's entries.
@@ -49,18 +51,28 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// What a card of the host's for the tenant's callers says.
-    pub(crate) fn of(card: &Value) -> Self {
+    /// What a card of the host's for the tenant's callers says; its agents in the order of their ranks.
+    pub(crate) fn of<Rank: Ord>(card: &Value, rank: impl Fn(&str) -> Rank) -> Self {
+        let mut models = of(card);
+        if let Some((_, agents)) = models.split_first_mut() {
+            agents.sort_by_key(|agent| rank(&agent.id));
+        }
         Self {
-            models: Arc::new(of(card)),
+            models: Arc::new(models),
             open: Arc::new(OpenAgents::of(card)),
         }
     }
 }
 
-/// What the host said last.
+/// How often each type of agent was asked.
+pub(crate) type Used = BTreeMap<AgentType, usize>;
+
+/// What the host said last, and how often each of its agents was asked when that was counted last.
 #[derive(Default)]
-pub(crate) struct LastModels(Mutex<Option<(Timestamp, Known)>>);
+pub(crate) struct LastModels(
+    Mutex<Option<(Timestamp, Known)>>,
+    Mutex<Option<(Timestamp, Used)>>,
+);
 
 impl LastModels {
     /// What is still good of it.
@@ -68,6 +80,25 @@ impl LastModels {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, known) = known.as_ref().filter(|(read, _)| now < read.after(KEPT))?;
         Some(known.clone())
+    }
+
+    /// How often each was asked, where that was counted not long ago.
+    pub(crate) fn used(&self, now: Timestamp) -> Option<Used> {
+        let used = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, used) = used
+            .as_ref()
+            .filter(|(counted, _)| now < counted.after(COUNTED))?;
+        Some(used.clone())
+    }
+
+    /// Has the host be asked anew: what orders its agents has changed.
+    pub(crate) fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Keeps what was counted.
+    pub(crate) fn keep_used(&self, used: &Used, now: Timestamp) {
+        *self.1.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, used.clone()));
     }
 
     /// Keeps what was read.
@@ -271,10 +302,17 @@ mod tests {
     }
 
     #[test]
+    fn agents_stand_in_the_order_of_their_ranks_behind_the_host() {
+        let known = Known::of(&card(), |id| id != "report");
+        let ids: Vec<&str> = known.models.iter().map(|model| model.id.as_str()).collect();
+        assert_eq!(ids, ["host", "report", "weather"]);
+    }
+
+    #[test]
     fn what_was_read_is_good_for_a_while() {
         let (last, now) = (LastModels::default(), Timestamp::from_millis(0));
         assert_eq!(last.known(now), None);
-        last.keep(&Known::of(&card()), now);
+        last.keep(&Known::of(&card(), |_| ()), now);
         assert_eq!(
             last.known(now.after(KEPT / 2)).map(|known| known.models.len()),
             Some(3)

@@ -1,5 +1,7 @@
 //! `GET /api/models`: whom a message can be for: the host, which finds the agent itself, then each agent that the tenant sees.
 
+use std::cmp::Reverse;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use a2a::OpenAgents;
@@ -8,7 +10,7 @@ use axum::extract::State;
 use domain::Owner;
 use serde_json::{Value, json};
 
-use crate::chat::known_models::{Known, Model};
+use crate::chat::known_models::{Known, Model, Used};
 use crate::error::RouteError;
 use crate::session::visitor::Visitor;
 use crate::state::AppState;
@@ -46,8 +48,32 @@ impl AppState {
         }
         let looks = Owner::parse(LOOKS);
         let looks = looks.map_err(|error| RouteError::invalid("invalid_owner", &error.to_string()))?;
-        let found = Known::of(&self.host.card(&looks).await?);
+        let card = self.host.card(&looks).await?;
+        let (pinned, used) = (self.own.start().await, self.asked_lately().await);
+        let found = Known::of(&card, |id| {
+            let pinned = pinned.iter().position(|one| one.as_str() == id);
+            let used = used.iter().find(|(one, _)| one.as_str() == id);
+            // Whom nobody asks yet has a place by chance, the same each time: no name is worth more than another.
+            let mut chance = DefaultHasher::new();
+            (self.tenant.prefix(), id).hash(&mut chance);
+            let used = Reverse(used.map(|(_, times)| *times));
+            (pinned.unwrap_or(usize::MAX), used, chance.finish())
+        });
         self.models.keep(&found, now);
         Ok(found)
+    }
+
+    /// How often each was asked lately; counted once in a while, and for the order of examples alone.
+    async fn asked_lately(&self) -> Used {
+        let now = self.clock.now();
+        if let Some(used) = self.models.used(now) {
+            return used;
+        }
+        let used = self.used().await.unwrap_or_else(|error| {
+            tracing::warn!(tenant.id = self.tenant.name(), %error, "which agents are used cannot be counted");
+            Used::new()
+        });
+        self.models.keep_used(&used, now);
+        used
     }
 }

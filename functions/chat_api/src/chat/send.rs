@@ -60,8 +60,7 @@ pub(crate) async fn chat(
     if let Some(agent) = &request.agent {
         let known = room.models().await?;
         let Some(named) = known.iter().find(|model| model.id == agent.as_str()) else {
-            let reason = "there is no such agent any more; choose another one";
-            return Err(RouteError::conflict("agent_gone", reason));
+            return Err(RouteError::agent_gone());
         };
         // What is for the host goes to whoever takes it, and the answer names who does not.
         files::taken_by(named, &request.message.parts)?;

@@ -7,6 +7,7 @@
 
 use domain::{
     ContextId, Job, JobState, Message, MessageId, PLAN_HASH, Role, TOLD_BESIDE, Task, TaskId, TaskState,
+    UserContext,
 };
 
 use crate::chat::ui_message::Trigger;
@@ -176,7 +177,7 @@ fn acknowledgement(task: &Task) -> Option<String> {
     let mut said = Vec::new();
     match at_work.as_slice() {
         [] => {}
-        [only] => said.push(format!("{only} has started; I will tell you here.")),
+        [only] => said.push(ours(task, "started", only)),
         several => said.push(format!(
             "{} have started; I will tell you here.",
             several.join(", ")
@@ -242,6 +243,12 @@ pub(crate) fn goes_on_in(task: &Task) -> Option<TaskId> {
     TaskId::parse(message.metadata.get("goesOnIn")?.as_str()?).ok()
 }
 
+/// A sentence of ours in the language of the task's user, about somebody of this name.
+fn ours(task: &Task, key: &str, name: &str) -> String {
+    let locale = UserContext::newest(task.history.iter()).locale;
+    words::told(locale.as_deref(), key, name)
+}
+
 /// The status message of a resting task, or its results, or a plain sentence.
 pub(crate) fn last_word(task: &Task) -> String {
     let said = said(task).filter(|text| !text.trim().is_empty());
@@ -250,17 +257,17 @@ pub(crate) fn last_word(task: &Task) -> String {
         Some(domain::excerpt(&texts.join("\n\n"))).filter(|text| !text.is_empty())
     };
     said.or_else(results).unwrap_or_else(|| {
-        match task.status.state {
-            TaskState::Completed => "Done.",
-            TaskState::Failed => "That did not work.",
-            TaskState::Rejected => "The agent would not do that.",
-            TaskState::Canceled => "Called off.",
-            TaskState::InputRequired => "The agent needs more from you.",
-            TaskState::AuthRequired => "The agent needs your consent.",
-            TaskState::Unknown => "Nothing was heard from the agent in time.",
-            TaskState::Submitted | TaskState::Working => "At work.",
-        }
-        .to_owned()
+        let key = match task.status.state {
+            TaskState::Completed => "done",
+            TaskState::Failed => "didNotWork",
+            TaskState::Rejected => "wouldNot",
+            TaskState::Canceled => "calledOff",
+            TaskState::InputRequired => "agentNeedsMore",
+            TaskState::AuthRequired => "agentNeedsConsent",
+            TaskState::Unknown => "notHeard",
+            TaskState::Submitted | TaskState::Working => "working",
+        };
+        ours(task, key, "")
     })
 }
 

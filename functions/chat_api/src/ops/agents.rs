@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequestParts, Path, Query, State};
+use axum::extract::{FromRequestParts, Path, State};
 use bytes::Bytes;
 use domain::price::Cost;
 use domain::{AgentId, Owner, TaskId};
@@ -15,8 +14,9 @@ use http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::audit::{self, Action, Actor};
-use store::{ROLES, SignedIn, TaskKey, kept_bytes};
+use store::{ROLES, SignedIn, kept_bytes};
 
+use crate::chat::list::parameter;
 use crate::error::RouteError;
 use crate::ops::registry::Verb;
 use crate::session::guard::MayChange;
@@ -108,30 +108,30 @@ pub(crate) async fn act(
     Ok(Json(shown(&agent)))
 }
 
-/// Of which task usage is told, if not of days.
-#[derive(Deserialize)]
-pub(crate) struct Of {
-    task: Option<TaskId>,
+/// Of which task something is told, if not of all: `task=ID`.
+pub(crate) struct Of(pub(crate) Option<TaskId>);
+
+impl FromRequestParts<Arc<AppState>> for Of {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<AppState>) -> Result<Self, RouteError> {
+        let named = parameter(parts.uri.query(), "task")
+            .map(|id| TaskId::parse(&id))
+            .transpose();
+        let id = named.map_err(|_| RouteError::invalid("invalid_request", "task is the id of a task"))?;
+        Ok(Self(id))
+    }
 }
 
 /// `GET /api/ops/usage`: tokens of language models by day (UTC), and how many may be used in one: what the tenant has set, and the
-/// host's own limit without that. Days without any are left out. Beside them what tasks cost, by day, owner and agent, and what
-/// belongs to none; with `task=ID` what that one cost so far.
+/// host's own limit without that. Days without any are left out. Beside them what tasks cost, by day, owner and agent, and how the
+/// agents did lately; with `task=ID` what that one cost so far.
 pub(crate) async fn usage(
     State(room): State<Arc<AppState>>,
     Operator(_): Operator,
-    of: Result<Query<Of>, QueryRejection>,
+    Of(task): Of,
 ) -> Result<Json<Value>, RouteError> {
-    let Query(Of { task }) =
-        of.map_err(|_| RouteError::invalid("invalid_request", "task is the id of a task"))?;
     if let Some(id) = task {
-        let key = TaskKey {
-            tenant: room.tenant.clone(),
-            agent: room.agent.clone(),
-            id,
-        };
-        let stored = room.store.tasks().find(&key, room.clock.now()).await?;
-        let task = stored.ok_or(RouteError::NotFound)?.task;
+        let task = room.anybodys_task(id).await?.ok_or(RouteError::NotFound)?;
         let Cost { tokens, work } = Cost::of(&task, kept_bytes(&task));
         return Ok(Json(json!({
             "taskId": id, "state": task.status.state, "microDollars": tokens.saturating_add(work), "ofTokens": tokens,
@@ -148,9 +148,9 @@ pub(crate) async fn usage(
         .last(&room.tenant, room.clock.now(), DAYS)
         .await?;
     // Where the tenant has set none, the host's own limit counts.
-    let budget = room.own.tokens_per_day().await;
+    let (budget, lately) = (room.own.tokens_per_day().await, room.lately().await?);
     Ok(Json(
-        json!({"days": days, "tokensPerDay": budget, "hostTokensPerDay": room.tokens_per_day, "spent": spent}),
+        json!({"days": days, "tokensPerDay": budget, "hostTokensPerDay": room.tokens_per_day, "spent": spent, "lately": lately}),
     ))
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod agents;
 pub(crate) mod deliveries;
 pub(crate) mod keys;
+pub(crate) mod lately;
 pub(crate) mod registry;
 pub(crate) mod settings;
 pub(crate) mod tasks;

@@ -1,5 +1,5 @@
 //! `GET` and `PATCH /api/admin/settings`: what the tenant's admins set for it: the language and time zone of whoever names none, and
-//! how its page looks, whether finished tasks may be shared, which users have another share of its plan than a tenth. What the operator alone sets is not here.
+//! how its page looks and which agents it begins with, whether finished tasks may be shared, which users have another share of its plan than a tenth. What the operator alone sets is not here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,13 +18,14 @@ use crate::session::guard::MayChange;
 use crate::state::AppState;
 
 /// What an admin may set.
-const OF_ADMINS: [&str; 7] = [
+const OF_ADMINS: [&str; 8] = [
     "locale",
     "timeZone",
     "brand",
     "accent",
     "accentDark",
     "share",
+    "start",
     SHARES,
 ];
 /// Most bytes of a body.
@@ -50,6 +51,7 @@ pub(crate) async fn change(
             "the tenant's record is not there: its operator adds it",
         )
     })?;
+    room.models.forget();
     for each in &changes {
         Action::TenantSet.log(
             Some(&room.tenant),

@@ -13,8 +13,10 @@ use serde_json::{Value, json};
 use store::Unfinished;
 
 use crate::error::RouteError;
-use crate::ops::agents::Operator;
+use crate::ops::agents::{Of, Operator};
 use crate::state::AppState;
+use crate::tasks::history_view::{failed_attempts, job_state, job_states, states};
+use crate::tasks::show::log;
 
 /// So far they are counted in each state, and read where they are not over.
 const COUNTED: u32 = 1000;
@@ -61,11 +63,15 @@ impl Stuck {
     }
 }
 
-/// Counts the tenant's tasks, and lists those that are not over.
+/// Counts the tenant's tasks, and lists those that are not over; with `task=ID` tells the course of that one.
 pub(crate) async fn tasks(
     State(room): State<Arc<AppState>>,
     Operator(_): Operator,
+    Of(task): Of,
 ) -> Result<Json<Value>, RouteError> {
+    if let Some(id) = task {
+        return course(&room, id).await.map(Json);
+    }
     let (store, now) = (room.store.tasks(), room.clock.now());
     let (mut unfinished, more) = store.unfinished(&room.tenant, &room.agent, COUNTED).await?;
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -93,6 +99,28 @@ pub(crate) async fn tasks(
     Ok(Json(
         json!({"counts": counts, "countedTo": COUNTED, "more": more, "tasks": shown}),
     ))
+}
+
+/// The states of a task and of its jobs with their times, and why attempts failed: no word of its user or of an agent.
+async fn course(room: &AppState, id: TaskId) -> Result<Value, RouteError> {
+    let task = room.anybodys_task(id).await?.ok_or(RouteError::NotFound)?;
+    let events = log(room, &task, task.rev).await?;
+    let wordless = |mut entries: Value| {
+        for entry in entries.as_array_mut().into_iter().flatten() {
+            entry.as_object_mut().and_then(|entry| entry.remove("message"));
+        }
+        entries
+    };
+    let jobs = task.jobs.iter().map(|job| {
+        json!({
+            "number": job.number, "agentName": clean(&job.agent_name, 80), "agentType": job.agent_type,
+            "state": job_state(job), "history": wordless(job_states(&events, job.number)),
+        })
+    });
+    Ok(json!({
+        "taskId": task.id, "state": task.status.state, "createdAt": task.created_at, "updatedAt": task.status.at,
+        "history": wordless(states(&events)), "failedAttempts": failed_attempts(&events), "jobs": jobs.collect::<Vec<_>>(),
+    }))
 }
 
 /// A task, as far as its operator needs it: names of agents are their cards', and why an attempt failed is told by our own code.

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawPathParams, State};
-use domain::{Approval, Message, MessageId, PLAN_HASH, Part, Role, Task, TaskPlan, TaskState};
+use domain::{
+    ASKED_AGENT, AgentType, Approval, Message, MessageId, PLAN_HASH, Part, Role, Task, TaskPlan, TaskState,
+};
 use outbound::SendResponse;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::chat::known_models::HOST;
 use crate::chat::send::local_id;
 use crate::chat::turn::Turn;
 use crate::error::RouteError;
@@ -61,7 +64,11 @@ pub(crate) async fn act(
             return Err(RouteError::conflict("not_startable", reason));
         }
         (Some("retry"), TaskState::Failed | TaskState::Rejected | TaskState::Canceled) => {
-            return again(&room, &who, &task).await;
+            return again(&room, &who, &task, instead(&room, &body).await?).await;
+        }
+        // What succeeded is asked of somebody else.
+        (Some("retry"), TaskState::Completed) if let Some(agent) = instead(&room, &body).await? => {
+            return again(&room, &who, &task, Some(agent)).await;
         }
         (Some("retry"), _) => {
             let reason = "only a task that did not succeed can be retried";
@@ -114,15 +121,34 @@ async fn start_plan(
     Ok(())
 }
 
-/// A finished task never changes: what it was asked for is asked once more, in the same conversation.
-async fn again(room: &AppState, who: &Sender, task: &Task) -> Result<Json<Value>, RouteError> {
+/// The agent that the body names, where it names one.
+async fn instead(room: &AppState, body: &[u8]) -> Result<Option<AgentType>, RouteError> {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let Some(named) = body.get("model") else {
+        return Ok(None);
+    };
+    let known = room.models().await?;
+    let named = known.iter().find(|model| model.id != HOST && named == &model.id);
+    let agent = named.and_then(|model| AgentType::parse(&model.id).ok());
+    agent.map(Some).ok_or_else(RouteError::agent_gone)
+}
+
+/// A finished task never changes: what it was asked for is asked once more, in the same conversation, perhaps of somebody else.
+async fn again(
+    room: &AppState,
+    who: &Sender,
+    task: &Task,
+    agent: Option<AgentType>,
+) -> Result<Json<Value>, RouteError> {
     let nothing = || RouteError::conflict("not_retryable", "nobody asked for this task");
     let turn = Turn::taken_by(task).ok_or_else(nothing)?;
     let asked = task.history.iter().find(|message| message.role == Role::User);
     let asked = asked.ok_or_else(nothing)?;
+    let mut metadata = asked.metadata.clone();
+    metadata.extend(agent.map(|agent| (ASKED_AGENT.to_owned(), json!(agent))));
     let message = Message {
         context_id: Some(task.context_id.clone()),
-        metadata: asked.metadata.clone(),
+        metadata,
         reference_task_ids: vec![task.id.to_string()],
         ..Message::new(turn.next_attempt(), Role::User, asked.parts.clone())
     };

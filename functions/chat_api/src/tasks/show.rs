@@ -78,7 +78,8 @@ fn earlier(task: &Task, events: &[Event], rev: u64) -> Result<Task, RouteError> 
     }
 }
 
-async fn log(room: &AppState, task: &Task, until: u64) -> Result<Vec<Event>, RouteError> {
+/// The log of a task up to a revision, as far as it is kept.
+pub(crate) async fn log(room: &AppState, task: &Task, until: u64) -> Result<Vec<Event>, RouteError> {
     let key = TaskKey::from(task);
     let mut jobs = JobLog::default();
     // A task of which nothing more is known has no log yet.

@@ -250,9 +250,9 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         (StatusCode::CONFLICT, Some("tenant_unknown"))
     );
     world.store.tenants().add(&world.tenant).await.unwrap();
-    let none = json!({"locale": null, "timeZone": null, "brand": null, "accent": null, "accentDark": null, "share": null});
+    let none = json!({"locale": null, "timeZone": null, "brand": null, "accent": null, "accentDark": null, "share": null, "start": null});
     assert_eq!(ada.get(&app, path).await.json(), none);
-    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4", "share": "on"});
+    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4", "share": "on", "start": "echo, weather"});
     let answered = change(set.clone()).await;
     assert_eq!((answered.status, answered.json()), (StatusCode::OK, set.clone()));
     assert!(
@@ -277,6 +277,8 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         json!({"locale": "english language", "brand": "Other"}),
         json!({"share": "yes"}),
         json!({"share": true}),
+        json!({"start": "we ather"}),
+        json!({"start": ","}),
         json!({"shares": "user-1=101"}),
         json!({"plan": "business"}),
         json!({"tasks_per_day": "1000"}),

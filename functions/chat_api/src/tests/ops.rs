@@ -187,7 +187,8 @@ async fn an_operator_sees_what_models_took_by_day() {
     let world = World::new().await;
     let (app, ada) = (world.app(Duration::ZERO), signed_in(&world).await);
     let usage = async || ada.get(&app, "/api/ops/usage").await.json();
-    let none = json!({"days": [], "tokensPerDay": null, "hostTokensPerDay": 200_000, "spent": []});
+    let none =
+        json!({"days": [], "tokensPerDay": null, "hostTokensPerDay": 200_000, "spent": [], "lately": []});
     assert_eq!(usage().await, none);
     let counts = world.store.usage();
     for tokens in [100, 7] {

@@ -42,6 +42,22 @@ async fn an_operator_sees_the_tasks_of_all_by_state_stuck_ones_first_and_nothing
             "{said}: {text}"
         );
     }
+    // The course of one, without a word of anybody.
+    let of = |id: &str| format!("/api/ops/tasks?task={id}");
+    let one = seen["tasks"][1]["taskId"].as_str().unwrap();
+    let course = ada.get(&app, &of(one)).await.json();
+    let last = course["history"].as_array().unwrap().last().cloned();
+    assert_eq!(last.unwrap()["state"], "input-required", "{course}");
+    let text = course.to_string();
+    assert!(!text.contains("Which one") && !text.contains("message"), "{text}");
+    for (id, status) in [("none", 400), ("00000000-0000-4000-8000-000000000000", 404)] {
+        assert_eq!(ada.get(&app, &of(id)).await.status, status, "{id}");
+    }
+    assert_eq!(
+        guest.get(&app, &of(one)).await.status,
+        404,
+        "not even who began it"
+    );
     // It was due after a minute, and nobody came.
     world.clock.advance(Duration::from_secs(60 + 180));
     let late = overview().await;

@@ -218,6 +218,37 @@ async fn the_retry_of_a_task_that_is_over_is_one_new_task_and_the_chat_shows_tha
 }
 
 #[tokio::test]
+async fn what_is_over_is_asked_of_another_agent_where_its_user_names_one() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    for (said, chat) in [("hello", "c1"), ("fail", "c2")] {
+        browser.post(&app, "/api/chat", &says(chat, chat, said)).await;
+        world.work().await;
+    }
+    let tasks = browser.get(&app, "/api/tasks").await.json();
+    for task in tasks["tasks"].as_array().unwrap() {
+        let path = format!("/api/tasks/{}/retry", task["id"].as_str().unwrap());
+        for bad in [json!("nobody"), json!("host"), json!(7), json!(null)] {
+            let refused = browser.post(&app, &path, &json!({ "model": bad })).await;
+            let told = (refused.status, refused.json()["error"].clone());
+            assert_eq!(told, (StatusCode::CONFLICT, json!("agent_gone")));
+        }
+        let again = browser.post(&app, &path, &json!({"model": "echo"})).await.json();
+        let key = store::TaskKey {
+            tenant: world.tenant.clone(),
+            agent: world.host.name.clone(),
+            id: serde_json::from_value(again["id"].clone()).unwrap(),
+        };
+        let now = domain::Clock::now(world.clock.as_ref());
+        let stored = world.store.tasks().find(&key, now).await.unwrap().unwrap();
+        assert_eq!(
+            stored.task.history[0].metadata["switchyard/agent"], "echo",
+            "{again}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_task_that_waits_in_vain_goes_on_when_its_user_says_so() {
     let (world, browser) = (World::new().await, Browser::default());
     let app = world.app(Duration::ZERO);

@@ -14,10 +14,12 @@ import { App } from './app.tsx';
 import { root } from './api.ts';
 import { queries } from './queries.ts';
 import { serveOffline } from './worker.ts';
+import { learn } from './words.ts';
 
 const page = document.getElementById('page');
+// Not awaited here: what is loaded later would wait for this file, which waits for it.
 if (page) {
-  createRoot(page).render(
+  void learn().then(() => createRoot(page).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
         <Router base={root}>
@@ -25,6 +27,6 @@ if (page) {
         </Router>
       </QueryClientProvider>
     </StrictMode>,
-  );
+  ));
 }
 serveOffline();

@@ -61,14 +61,8 @@ export const Clause = z.looseObject({
   agents: z.array(z.looseObject({ agentType: text, agentName: text, state: text })).nullish(),
 });
 
-/** A task as a card in the chat. */
-export const Card = z.looseObject({
-  artifactType: z.literal('task'),
-  taskId: z.string(),
-  contextId: text,
-  state: z.string(),
-  updatedAt: text,
-  title: text,
+/** What a card and a whole task say alike. */
+const told = {
   agentType: text,
   agentName: text,
   statusMessage: text,
@@ -82,10 +76,21 @@ export const Card = z.looseObject({
   form: Form.nullish().catch(null),
   /** Addresses of its texts that may be links. */
   links: z.array(z.string()).nullish(),
-  /** The host's model may be writing the answer now. */
-  writing: z.boolean().nullish(),
   plan: Plan.nullish(),
   clauses: z.array(Clause).nullish(),
+};
+
+/** A task as a card in the chat. */
+export const Card = z.looseObject({
+  ...told,
+  artifactType: z.literal('task'),
+  taskId: z.string(),
+  contextId: text,
+  state: z.string(),
+  updatedAt: text,
+  title: text,
+  /** The host's model may be writing the answer now. */
+  writing: z.boolean().nullish(),
   jobs: z.array(JobBrief).nullish(),
 });
 
@@ -128,25 +133,13 @@ export const Job = z.looseObject({
 
 /** The whole task. */
 export const Task = z.looseObject({
+  ...told,
   id: z.string(),
   contextId: z.string(),
   status: z.string(),
-  statusMessage: text,
-  authUrl: text,
-  authUrlBy: text,
-  authUrlHost: text,
-  consent: ConsentInfo.nullish(),
-  choices: z.array(Choice).nullish(),
-  form: Form.nullish().catch(null),
-  links: z.array(z.string()).nullish(),
-  outcome: text,
   artifacts: z.array(Artifact),
   jobs: z.array(Job),
-  plan: Plan.nullish(),
-  clauses: z.array(Clause).nullish(),
   prompt: text,
-  agentName: text,
-  agentType: text,
   createdAt: z.string(),
   updatedAt: z.string(),
   traceId: text,

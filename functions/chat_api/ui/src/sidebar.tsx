@@ -10,7 +10,7 @@ import { useWaiting } from './live/away.ts';
 import { Failed, Loading } from './parts/states.tsx';
 import { useChats, useRested, useSession } from './queries.ts';
 import { Who } from './sign-in.tsx';
-import { words } from './words.ts';
+import { say, words } from './words.ts';
 
 function ChatList({ wanted, leave }: { wanted: string; leave: () => void }) {
   const [, params] = useRoute('/chats/:id/*?');
@@ -47,7 +47,7 @@ export function Sidebar({ leave }: { leave: () => void }) {
       <Link className="button new" href="/" onClick={leave}><Plus /> {words.newChat}</Link>
       <nav aria-label={words.menu}>
         <ul>
-          {waiting > 0 ? <li><Link className="inbox" href="/tasks?show=waiting" onClick={leave}><Bell /> {words.waitsForYou(waiting)}</Link></li> : null}
+          {waiting > 0 ? <li><Link className="inbox" href="/tasks?show=waiting" onClick={leave}><Bell /> {say('waitsForYou', { count: waiting })}</Link></li> : null}
           <li><Link href="/tasks" onClick={leave} aria-current={onTasks ? 'page' : undefined}><Tasks /> {words.tasks}</Link></li>
           <li><Link href="/accounts" onClick={leave} aria-current={onAccounts ? 'page' : undefined}><LinkIcon /> {words.accounts}</Link></li>
           {role === 'operator' || role === 'admin' ? <li><Link href="/ops" onClick={leave} aria-current={onOps ? 'page' : undefined}><Gauge /> {words.ops}</Link></li> : null}

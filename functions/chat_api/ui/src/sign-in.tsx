@@ -12,7 +12,7 @@ import { Loading } from './parts/states.tsx';
 import { askWho, leaving, useSession } from './queries.ts';
 import { renew } from './renew.ts';
 import { forget, owner } from './storage.ts';
-import { words } from './words.ts';
+import { choose, language, languages, words } from './words.ts';
 
 /** Where one signs in, to come back to this view. */
 export function useSignIn(): string {
@@ -75,11 +75,27 @@ function Person({ session }: { session: Session }) {
   );
 }
 
-/** Who is there, and the way in or out. */
+/** The languages by their own names; what is chosen begins the page anew. */
+function Language() {
+  const nameOf = (name: string) => new Intl.DisplayNames(name, { type: 'language' }).of(name);
+  const change = (name: string) => {
+    choose(name);
+    held.carry();
+    location.replace(location.pathname);
+  };
+  return (
+    <label className="language">
+      <span className="unseen">{words.language}</span>
+      <select value={language} onChange={({ target }) => change(target.value)}>{languages.map((name) => <option key={name} value={name} lang={name}>{nameOf(name)}</option>)}</select>
+    </label>
+  );
+}
+
+/** Who is there, the way in or out, and the language. */
 export function Who() {
   const { data } = useSession();
   const signIn = useSignIn();
   if (!data) return null;
-  if (data.who === 'person') return <Person session={data} />;
-  return <div className="who"><p>{words.guest}</p><a href={signIn}>{words.signIn}</a></div>;
+  if (data.who === 'person') return <><Person session={data} /><Language /></>;
+  return <><div className="who"><p>{words.guest}</p><a href={signIn}>{words.signIn}</a></div><Language /></>;
 }

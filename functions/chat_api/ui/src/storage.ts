@@ -4,6 +4,7 @@
 import { root } from './api.ts';
 import type { Attached } from './chat/attached.ts';
 import { looksLikeCode, mayBecomeCode } from './codes.ts';
+import { local } from './parts/local.ts';
 import { change, isOf, type Owner, read, written } from './owners.ts';
 
 /** A message that the user has sent and the server has not taken yet. */
@@ -28,15 +29,6 @@ const base = `switchyard:${root}`;
 const ownerName = `${base}:owner`;
 const drafted = `${base}:draft:`;
 const draftOf = (mark: string, chat: string) => `${drafted}${mark}:${chat}`;
-
-/** What local storage says to it; nothing where the browser stores nothing. */
-function local<T>(ask: (store: Storage) => T): T | null {
-  try {
-    return ask(localStorage);
-  } catch {
-    return null;
-  }
-}
 
 /** Whoever was here last, until the server says who it is now. */
 let here: Owner = read(local((store) => store.getItem(ownerName)));

@@ -7,7 +7,10 @@ import type { Session } from './chat/session.ts';
 import { cards } from './live/cards.ts';
 import { teller } from './parts/teller.ts';
 import { isOver, Task } from './model.ts';
-import { span, words } from './words.ts';
+import { say, span, words } from './words.ts';
+
+/** What is asked of the host for it: as agents' own examples, in English. */
+export const PROMPT = 'Write a report about resilience';
 
 /** A deployed system has other names, and nobody to kill. */
 export const isLocal = ['127.0.0.1', 'localhost', '[::1]'].includes(location.hostname);
@@ -67,11 +70,11 @@ async function run(session: Session): Promise<void> {
     killed = await kill();
     if (killed === 0) await pause(AGAIN);
   }
-  show(session.id, words.surviveKilled(killed));
+  show(session.id, say('surviveKilled', { count: killed }));
   await until(() => (isOver(stateOf(id)) ? true : undefined));
   const task = await get(`tasks/${encodeURIComponent(id)}`, Task);
   const ends = (task.history ?? []).filter(({ state }) => state === 'completed').length;
-  show(session.id, ends === 1 && task.artifacts.length === 1 ? words.surviveDone(span(at, task.updatedAt)) : words.surviveOdd, true);
+  show(session.id, ends === 1 && task.artifacts.length === 1 ? say('surviveDone', { span: span(at, task.updatedAt) }) : words.surviveOdd, true);
 }
 
 export function survive(session: Session): void {

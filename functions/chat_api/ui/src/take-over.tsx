@@ -7,7 +7,7 @@ import { Dialog } from './parts/dialog.tsx';
 import { messageOf, Problem } from './parts/doing.tsx';
 import { teller } from './parts/teller.ts';
 import { askWho, useSession } from './queries.ts';
-import { dayAndTime, words } from './words.ts';
+import { dayAndTime, say, words } from './words.ts';
 
 /** True once the question was closed without an answer: it comes again with the next load. */
 let isLater = false;
@@ -47,7 +47,7 @@ export function TakeOver() {
   return (
     <Dialog aria-labelledby="take-over" onClose={putOff}>
       <div className="asked">
-        <h2 id="take-over">{words.takeOverAsk(asked.chats)}</h2>
+        <h2 id="take-over">{say('takeOverAsk', { count: asked.chats })}</h2>
         <p className="soft">{words.takeOverWhy}{asked.lastAt ? ` ${words.takeOverLast} ${dayAndTime(asked.lastAt)}.` : ''}</p>
         <Problem text={problem} />
         <div className="asked-row">

@@ -2,6 +2,7 @@
 
 use domain::{
     Entropy, EventKind, Job, JobState, Message, MessageId, TOLD_BESIDE, Task, TaskState, Timestamp,
+    UserContext,
 };
 use outbound::MqttFault;
 use serde_json::{Value, json};
@@ -38,6 +39,12 @@ pub(crate) fn add_link(message: &mut Message, link: String, ours: bool) {
     message.metadata.insert(AUTH_URL_BY.to_owned(), by.into());
 }
 
+/// A sentence of ours in the language of the task's user, about somebody of this name.
+pub(crate) fn told(task: &Task, key: &str, name: &str) -> String {
+    let locale = UserContext::newest(task.history.iter()).locale;
+    words::told(locale.as_deref(), key, name)
+}
+
 /// The status that says what is being done.
 pub(crate) fn working(entropy: &dyn Entropy, text: &str) -> EventKind {
     let message = Message::agent_text(MessageId::random(entropy), text);
@@ -62,11 +69,8 @@ pub(crate) fn consent_asked(
     lead: &str,
 ) -> Message {
     let asks = asks_beside(task).map(|asks| format!("\n\n{asks}"));
-    let text = format!(
-        "{lead}{} needs your consent. Once you agree, I go on by myself: {link}{}",
-        job.agent_name,
-        asks.unwrap_or_default()
-    );
+    let needs = told(task, "needsConsent", &job.agent_name);
+    let text = format!("{lead}{needs}: {link}{}", asks.unwrap_or_default());
     let mut message = Message::agent_text(MessageId::random(entropy), text);
     add_link(&mut message, link, true);
     message
@@ -76,8 +80,8 @@ pub(crate) fn consent_asked(
 fn asks_beside(task: &Task) -> Option<String> {
     let (job, question) = transcript::question(task)?;
     Some(match question.trim() {
-        "" => format!("{} needs more from you.", job.agent_name),
-        question => format!("{} asks: {question}", job.agent_name),
+        "" => told(task, "needsMore", &job.agent_name),
+        question => format!("{} {question}", told(task, "asks", &job.agent_name)),
     })
 }
 
@@ -133,7 +137,7 @@ pub(crate) fn news(
         match text {
             Some(text) => Some(text.to_owned()),
             None if at_work && before.is_some() => None,
-            None => Some(format!("{} is working on it.", job.agent_name)),
+            None => Some(told(task, "atWork", &job.agent_name)),
         }
     });
     let waits = task.status.state.is_interrupted();
@@ -220,10 +224,10 @@ pub(crate) fn after_answer(task: &Task, forwarded: bool) -> String {
         .iter()
         .find(|job| job.remote().is_some_and(|remote| remote.state.is_interrupted()));
     match waiting {
-        Some(job) if forwarded => format!("Your answer went to {}.", job.agent_name),
-        _ if task.status.state == TaskState::Unknown => "Asking once more and waiting on.".to_owned(),
+        Some(job) if forwarded => told(task, "answerWent", &job.agent_name),
+        _ if task.status.state == TaskState::Unknown => told(task, "waitsOn", ""),
         // It was taken while something was asked, by an execution that did not live to say so.
-        _ if task.status.message.is_none() => "Going on with your answer.".to_owned(),
+        _ if task.status.message.is_none() => told(task, "answerTaken", ""),
         _ => {
             "I can take nothing more for this task while the agents work on it; please ask again afterwards."
                 .to_owned()
@@ -241,10 +245,7 @@ pub(crate) fn waiting_for(patience: &Patience, task: &Task, now: Timestamp) -> O
             .as_deref()
             .map(str::trim)
             .filter(|text| !text.is_empty());
-        let text = asked.map_or_else(
-            || format!("{} needs more from you.", job.agent_name),
-            str::to_owned,
-        );
+        let text = asked.map_or_else(|| told(task, "needsMore", &job.agent_name), str::to_owned);
         // What was done about the message already is said with the first question, not with its answer.
         let text = Note::of(task)
             .filter(|_| task.history.len() < 2)

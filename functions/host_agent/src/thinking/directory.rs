@@ -409,6 +409,19 @@ impl KnownAgents {
             .collect()
     }
 
+    /// The name of the agent at this address.
+    pub(crate) fn at(&self, resource: &str) -> Option<String> {
+        let is_there = |agent: &&Candidate| {
+            agent
+                .card
+                .endpoints
+                .iter()
+                .any(|to| to.audience().as_str() == resource)
+        };
+        let agent = self.agents.iter().find(is_there)?;
+        Some(llm::clean(&agent.card.name, 80))
+    }
+
     /// Whether what an agent says is private; so it is of one that is no longer there.
     pub(crate) fn says_private(&self, agent_type: &AgentType, id: &AgentId) -> bool {
         let agent = self.agents.iter().find(|agent| agent.id == *id);

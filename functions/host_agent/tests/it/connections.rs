@@ -123,7 +123,7 @@ async fn own_grants_and_those_of_agents_are_told_together_and_whoever_does_not_a
         (
             &json!("idp"),
             &json!(["orders:read", "tasks"]),
-            &Value::Null,
+            &json!("Horizon"),
             &json!(world.clock.now())
         )
     );

@@ -329,6 +329,57 @@ async fn without_a_grant_the_task_waits_for_consent_and_then_goes_on_by_itself()
 }
 
 #[tokio::test]
+async fn what_is_given_for_one_task_has_every_other_go_on_that_waits_for_the_same() {
+    let (world, peer) = horizon().await;
+    let (first, second) = (
+        world.ask(ORDER).await,
+        world.ask("Where is my order 1002 now?").await,
+    );
+    let others = world.say("user-2", "m-9", ORDER, None).await;
+    for id in [second.id, world.wake(others).await.id] {
+        assert_eq!(world.task(id).await.status.state, TaskState::AuthRequired);
+    }
+    world.door.0.lock().unwrap().clear();
+    world.grant("user-1", &GOOD).await;
+    world.wake(first.id).await;
+    let mut woken = Vec::new();
+    let next = || world.door.0.lock().unwrap().pop_front();
+    while let Some((wake, _)) = next() {
+        woken.push(wake.key().id);
+        host_agent::handle(&world.host, &wake).await.unwrap();
+    }
+    assert!(
+        woken.contains(&second.id) && !woken.contains(&others),
+        "{woken:?}"
+    );
+    assert_eq!(world.task(second.id).await.status.state, TaskState::Working);
+    assert_eq!(peer.calls("SendMessage").len(), 2);
+    link(&world.task(others).await);
+    // What was agreed to is listed by the name of whom it is for.
+    let (_, listed) = world.plain("user-1", http::Method::GET, "/connections").await;
+    assert_eq!(listed["connections"][0]["agent"], "Horizon", "{listed}");
+}
+
+#[tokio::test]
+async fn whoever_reads_german_is_asked_in_german() {
+    let (world, _peer) = horizon().await;
+    let message = json!({
+        "messageId": "m-1", "role": "ROLE_USER", "contextId": "trip", "parts": [{"text": ORDER}],
+        "metadata": {"switchyard/locale": "de-AT"},
+    });
+    let params = json!({"message": message, "configuration": {"returnImmediately": true}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+    let (_, answer) = world.post("user-1", "/jsonrpc", &body).await;
+    let id = serde_json::from_value(answer["result"]["task"]["id"].clone()).unwrap();
+    let text = world.wake(id).await.status.message.unwrap().text();
+    assert!(text.starts_with("Horizon braucht Ihre Zustimmung. "), "{text}");
+    let rev = world.task(id).await.rev;
+    assert_eq!(world.wake(id).await.rev, rev, "asked once");
+    world.grant("user-1", &GOOD).await;
+    assert_eq!(status(&world.wake(id).await).1, "Horizon arbeitet daran.");
+}
+
+#[tokio::test]
 async fn with_a_grant_nobody_is_asked_and_another_owners_is_never_used() {
     let (world, peer) = horizon().await;
     world.grant("user-2", &GOOD).await;

@@ -11,11 +11,7 @@ pub(crate) async fn owned(agent: &Agent, caller: &Caller, id: &str) -> Result<St
     let Ok(id) = TaskId::parse(id) else {
         return Err(A2aError::TaskNotFound);
     };
-    let key = TaskKey {
-        tenant: caller.tenant.clone(),
-        agent: agent.name.clone(),
-        id,
-    };
+    let key = TaskKey::new(&caller.tenant, &agent.name, id);
     let found = agent
         .store
         .tasks()

@@ -48,13 +48,21 @@ pub struct TaskKey {
     pub id: TaskId,
 }
 
+impl TaskKey {
+    /// The key of a task of an agent's.
+    #[must_use]
+    pub fn new(tenant: &Tenant, agent: &AgentName, id: TaskId) -> Self {
+        Self {
+            tenant: tenant.clone(),
+            agent: agent.clone(),
+            id,
+        }
+    }
+}
+
 impl From<&Task> for TaskKey {
     fn from(task: &Task) -> Self {
-        Self {
-            tenant: task.tenant.clone(),
-            agent: task.agent.clone(),
-            id: task.id,
-        }
+        Self::new(&task.tenant, &task.agent, task.id)
     }
 }
 

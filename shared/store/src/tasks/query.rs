@@ -233,11 +233,7 @@ impl TaskQuery<'_> {
     fn key(&self, place: &str) -> Option<Key> {
         let (at, id) = place.split_once('#')?;
         let (at, id) = (Timestamp::parse(at)?, TaskId::parse(id).ok()?);
-        let key = TaskKey {
-            tenant: self.tenant.clone(),
-            agent: self.agent.clone(),
-            id,
-        };
+        let key = TaskKey::new(self.tenant, self.agent, id);
         (sorted_at(at, id) == place).then(|| key.task())
     }
 

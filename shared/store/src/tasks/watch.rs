@@ -88,12 +88,7 @@ impl Tasks<'_> {
 }
 
 fn key(tenant: &Tenant, agent: &AgentName, id: TaskId) -> Key {
-    let key = TaskKey {
-        tenant: tenant.clone(),
-        agent: agent.clone(),
-        id,
-    };
-    key.task()
+    TaskKey::new(tenant, agent, id).task()
 }
 
 /// What has no such entry is no task that anybody can be told of.

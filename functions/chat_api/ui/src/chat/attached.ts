@@ -1,6 +1,6 @@
 // Files that a message takes along: how many, how large, of which types. Pictures that are too large are made smaller here.
 
-import { size, words } from '../words.ts';
+import { say, size, words } from '../words.ts';
 
 /** A file as it waits with its message, and as the AI SDK sends it. */
 export interface Attached {
@@ -66,7 +66,7 @@ export async function add(there: readonly Attached[], files: readonly File[], li
   for (const chosen of files) {
     const room = BYTES_MAX - all.reduce((sum, one) => sum + one.size, 0);
     if (all.length === FILES_MAX) {
-      problems.add(words.tooManyFiles(FILES_MAX));
+      problems.add(say('tooManyFiles', { count: FILES_MAX }));
       break;
     }
     let [file, type] = [chosen, await typeOf(chosen).catch(() => '')];
@@ -74,8 +74,8 @@ export async function add(there: readonly Attached[], files: readonly File[], li
       file = (await smaller(chosen, room)) ?? chosen;
       type = file.type;
     }
-    if (!takes(listed, type)) problems.add(words.typeNotTaken(chosen.name, told(listed)));
-    else if (file.size > room) problems.add(words.filesTooLarge(chosen.name, size(BYTES_MAX)));
+    if (!takes(listed, type)) problems.add(say('typeNotTaken', { name: chosen.name, types: told(listed) }));
+    else if (file.size > room) problems.add(say('filesTooLarge', { name: chosen.name, most: size(BYTES_MAX) }));
     else {
       const url = await address(file, type).catch(() => null);
       if (url) all.push({ name: file.name, type, size: file.size, url });

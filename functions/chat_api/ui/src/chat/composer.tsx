@@ -4,7 +4,7 @@ import { type ClipboardEvent, type FormEvent, type KeyboardEvent, useEffect, use
 import { Clip, Close, Send, Stop } from '../parts/icons.tsx';
 import type { Model } from '../model.ts';
 import { drafts } from '../storage.ts';
-import { size, words } from '../words.ts';
+import { say as inWords, size, words } from '../words.ts';
 import { nameOf } from '../task/card.tsx';
 import { answering, useAnswering } from './answering.ts';
 import { type Attached, add, offered, told } from './attached.ts';
@@ -154,7 +154,7 @@ export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choo
             <li key={`${place} ${file.name}`}>
               {file.type.startsWith('image/') && file.type !== 'image/svg+xml' ? <img src={file.url} alt="" /> : null}
               <bdi>{file.name}</bdi> <span className="soft">{size(file.size)}</span>
-              <button type="button" className="icon-button" aria-label={words.detach(file.name)} title={words.detach(file.name)} onClick={() => { take(files.filter((one) => one !== file)); box.current?.focus(); }}><Close /></button>
+              <button type="button" className="icon-button" aria-label={inWords('detach', { name: file.name })} title={inWords('detach', { name: file.name })} onClick={() => { take(files.filter((one) => one !== file)); box.current?.focus(); }}><Close /></button>
             </li>
           ))}
         </ul>

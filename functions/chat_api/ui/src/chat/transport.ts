@@ -3,6 +3,7 @@
 import { DefaultChatTransport, type UIMessageChunk } from 'ai';
 import { at, refusal } from '../api.ts';
 import { owner } from '../storage.ts';
+import { language, languages, locale } from '../words.ts';
 import { drafted, type Message } from './drafted.ts';
 
 interface Options {
@@ -11,7 +12,8 @@ interface Options {
 }
 
 const context = () => ({
-  locale: navigator.language || undefined,
+  // A browser of a language that the page lacks still writes days and numbers in its own way.
+  locale: language === 'en' && !languages.includes(navigator.language.split('-')[0] ?? '') ? navigator.language || undefined : locale,
   timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
 });
 

@@ -8,10 +8,10 @@ import { cards } from '../live/cards.ts';
 import { type Card, isActive } from '../model.ts';
 import { Failed, Gone, Loading } from '../parts/states.tsx';
 import { useModels } from '../queries.ts';
-import { isLocal, Survival, survive } from '../survive.tsx';
+import { isLocal, PROMPT, Survival, survive } from '../survive.tsx';
 import { useTakeOver } from '../take-over.tsx';
 import { nameOf } from '../task/card.tsx';
-import { words } from '../words.ts';
+import { endOf, words } from '../words.ts';
 import { Composer } from './composer.tsx';
 import { begin } from './given.ts';
 import type { Message } from './drafted.ts';
@@ -181,7 +181,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
         <div className="thread" ref={thread}>
         {isEmpty && state.loading === 'loading' ? <Loading /> : null}
         {isEmpty && state.loading === 'failed' ? <Failed error={null} retry={() => void session.open()} /> : null}
-        {isEmpty && isNew ? <Welcome choose={(text) => leave(text, {})} survive={isLocal ? () => { leave(words.survivePrompt, {}); survive(session); } : null} /> : null}
+        {isEmpty && isNew ? <Welcome choose={(text) => leave(text, {})} survive={isLocal ? () => { leave(PROMPT, {}); survive(session); } : null} /> : null}
         {state.hasOlder ? <Earlier key={messages[0]?.id} read={readOlder} /> : null}
         {messages.map((message) => (
           <MessageView key={message.id} message={message} goesOn={goesOn(message)} chat={session.id} reply={reply} again={message.id === newest && !isBusy ? again : null} edit={message.id === editable ? editLast : null} />
@@ -194,7 +194,7 @@ function Thread({ session, isNew }: { session: Session; isNew: boolean }) {
         </div>
       </div>
       <div className="foot">
-        {above.ended ? <button type="button" className="to-end" onClick={above.show}>{words.ended(nameOf(above.ended), above.ended.state)} <Up /></button> : isAway ? <button type="button" className="to-end" onClick={toEnd}><Down /> {words.toEnd}</button> : null}
+        {above.ended ? <button type="button" className="to-end" onClick={above.show}>{endOf(nameOf(above.ended), above.ended.state)} <Up /></button> : isAway ? <button type="button" className="to-end" onClick={toEnd}><Down /> {words.toEnd}</button> : null}
         {state.isLost ? <p className="notice slim" role="status">{navigator.onLine ? words.reconnecting : words.offline}</p> : null}
         {state.problem ? <p className="notice slim" role="alert">{state.problem}</p> : null}
         <Composer chat={isNew ? '' : session.id} isFirst={isEmpty} isBusy={isBusy} say={say} stop={() => void session.stop()} models={models} model={model} choose={pick} editLast={editable ? editLast : null} />

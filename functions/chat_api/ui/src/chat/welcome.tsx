@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { Model } from '../model.ts';
 import { Bolt } from '../parts/icons.tsx';
 import { useModels } from '../queries.ts';
-import { words } from '../words.ts';
+import { say, words } from '../words.ts';
 
 /** So many are shown at first. */
 const MOST = 6;
@@ -36,7 +36,7 @@ export function Welcome({ choose, survive }: { choose: (text: string) => void; s
           ))}
         </ul>
       ) : null}
-      {!isWhole && examples.length > MOST ? <button type="button" className="all" onClick={() => showWhole(true)}>{words.allAgents(examples.length)}</button> : null}
+      {!isWhole && examples.length > MOST ? <button type="button" className="all" onClick={() => showWhole(true)}>{say('allAgents', { count: examples.length })}</button> : null}
       {survive ? (
         <div className="survive">
           <button type="button" onClick={survive}><Bolt /> {words.survive}</button>

@@ -3,7 +3,7 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import { product, tenant } from '../api.ts';
 import { isOver } from '../model.ts';
-import { words } from '../words.ts';
+import { endOf, words } from '../words.ts';
 import { cards } from './cards.ts';
 
 /** So many tasks wait for an answer or a consent, as far as this tab has heard. */
@@ -56,7 +56,7 @@ export function useAway(): void {
     document.addEventListener('visibilitychange', seen);
     const deaf = cards.hear((card) => {
       if (document.visibilityState === 'visible' || !isOver(card.state)) return;
-      ended = words.ended(card.agentName || card.agentType || words.task, card.state);
+      ended = endOf(card.agentName || card.agentType || words.task, card.state);
       write();
     });
     return () => {

@@ -27,6 +27,10 @@ function note(card: Card): boolean {
   return true;
 }
 
+/** What a card asks its user to agree to; null where that is nothing of ours. */
+const consentOf = ({ state, authUrlBy, agentName, consent }: Card): string | null =>
+  state === 'auth-required' && authUrlBy === 'platform' ? JSON.stringify([consent?.provider, consent?.agentName ?? agentName, consent?.scopes]) : null;
+
 export const cards = {
   /** Takes note of a card that somebody shows already. */
   learn(card: Card): void {
@@ -60,6 +64,11 @@ export const cards = {
   newest(shown: Card): Card {
     const heard = known.get(shown.taskId);
     return heard && isNewer(heard, shown) ? heard : shown;
+  },
+  /** All that wait for the same consent as this one, which go on with it. */
+  waitingWith(card: Card): Card[] {
+    const asked = consentOf(card);
+    return asked === null ? [] : [...known.values()].filter((one) => consentOf(one) === asked);
   },
   /** The host's model may be writing the task's answer. */
   isWriting(id: string): boolean {

@@ -9,7 +9,7 @@ import { Grid } from '../parts/grid.tsx';
 import { Shown } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { queries } from '../queries.ts';
-import { words } from '../words.ts';
+import { say, words } from '../words.ts';
 
 const Thing = z.looseObject({ id: z.string(), since: z.string() });
 const Person = z.looseObject({ id: z.string(), issuer: z.string(), username: z.string(), name: z.string().nullish(), isIn: z.boolean(), signedInAt: z.string(), sessions: z.array(Thing), devices: z.array(Thing), shares: z.array(Thing) });
@@ -45,7 +45,7 @@ function Row({ person }: { person: Person }) {
       <td className="whole"><Time at={person.signedInAt} /></td>
       <td>
         <details onToggle={({ currentTarget }) => { if (currentTarget.open && !connected) void look(); }}>
-          <summary>{words.sessionsOpen(person.sessions.length)}</summary>
+          <summary>{say('sessionsOpen', { count: person.sessions.length })}</summary>
           <ul>{things.map(({ kind, id, since, says }) => <li key={`${kind} ${id}`}>{says} <Time at={since} /> <End kind={kind} id={id} of={person.id} name={`${says}, ${name}`} then={() => { if (kind === 'connection') void look(); return again(); }} /></li>)}</ul>
           <Problem text={problem} />
         </details>

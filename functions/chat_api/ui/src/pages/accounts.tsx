@@ -7,28 +7,18 @@ import { Problem, useDoing } from '../parts/doing.tsx';
 import { Shown } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { keys, queries, useConnections } from '../queries.ts';
-import { words } from '../words.ts';
+import { Scopes } from '../task/consent.tsx';
+import { say, words } from '../words.ts';
 
 /** The id of our own authorization server among the providers. */
 const OWN = 'idp';
 
-/** What the connection allows, in our words; a scope that has none is named as it is. */
-function Allows({ of }: { of: Connection }) {
-  const all = of.allows ?? of.scopes.map((name) => ({ name, words: null }));
-  if (all.length === 0) return null;
-  return (
-    <div className="scopes">
-      <p>{words.allows}</p>
-      <ul>{all.map(({ name, words: said }) => <li key={name}>{said ?? <code>{name}</code>}</li>)}</ul>
-    </div>
-  );
-}
-
 function Account({ connection }: { connection: Connection }) {
   const [asks, ask] = useState(false);
   const { run, problem } = useDoing();
-  const provider = connection.provider === OWN ? words.ownAccount(product) : connection.provider;
-  const name = [provider, connection.account, connection.agent].filter(Boolean).join(' · ');
+  const provider = connection.provider === OWN ? say('ownAccount', { product }) : connection.provider.charAt(0).toUpperCase() + connection.provider.slice(1);
+  // For whom it is stands first: that is what its user remembers.
+  const name = [connection.agent, provider, connection.account].filter(Boolean).join(' · ');
   const disconnect = () => run(async () => {
     await send('DELETE', `connections/${encodeURIComponent(connection.id)}`);
     await queries.invalidateQueries({ queryKey: keys.connections });
@@ -38,7 +28,7 @@ function Account({ connection }: { connection: Connection }) {
       <div>
         <h2>{name}</h2>
         <p className="soft">{connection.connectedAt ? <>{words.connectedSince} <Time at={connection.connectedAt} /></> : null}{connection.lastUsedAt ? <> · {words.lastUsed} <Time at={connection.lastUsedAt} /></> : null}</p>
-        <Allows of={connection} />
+        {connection.scopes.length > 0 ? <div className="scopes"><p>{words.allows}</p><Scopes of={connection.allows ?? connection.scopes.map((name) => ({ name, words: null }))} /></div> : null}
       </div>
       {asks ? (
         <div className="account-ask" role="group" aria-label={words.disconnectAsk}>

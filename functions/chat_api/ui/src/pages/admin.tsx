@@ -9,7 +9,7 @@ import { Problem, useDoing } from '../parts/doing.tsx';
 import { Grid } from '../parts/grid.tsx';
 import { Shown } from '../parts/states.tsx';
 import { queries } from '../queries.ts';
-import { words } from '../words.ts';
+import { named, say, words } from '../words.ts';
 import { WhoIsIn } from './access.tsx';
 
 const User = z.looseObject({ username: z.string(), displayName: z.string(), roles: z.array(z.string()) });
@@ -65,7 +65,7 @@ function People() {
   return (
     <>
       <h2>{words.users}</h2>
-      {told ? <p className="where" role="status">{words.passwordOf(told.username)} <code>{told.password}</code> <CopyButton text={told.password} /></p> : null}
+      {told ? <p className="where" role="status">{say('passwordOf', { username: told.username })} <code>{told.password}</code> <CopyButton text={told.password} /></p> : null}
       <Shown of={asked}>{({ users }) => (
         <Grid label={words.users} heads={[words.name, words.username, words.operator, words.admin, words.action]}>{users.map((user) => <Row key={user.username} user={user} tell={tell} />)}</Grid>
       )}</Shown>
@@ -94,7 +94,7 @@ function TenantSettings() {
       <h2>{words.settings}</h2>
       <Shown of={asked}>{(settings) => (
         <form className="asked-form" onSubmit={save} aria-label={words.settings}>
-          {Object.entries(settings).map(([name, value]) => <label key={`${name} ${value}`}>{words.setting(name)}<input name={name} defaultValue={value ?? ''} maxLength={80} autoComplete="off" /></label>)}
+          {Object.entries(settings).map(([name, value]) => <label key={`${name} ${value}`}>{named('settingNames', name)}<input name={name} defaultValue={value ?? ''} maxLength={80} autoComplete="off" /></label>)}
           <button type="submit" className="primary" disabled={isBusy}>{words.save}</button>
           <Problem text={problem} />
         </form>

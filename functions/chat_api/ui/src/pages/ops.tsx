@@ -3,18 +3,23 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { Link, useLocation, useSearch } from 'wouter';
 import { z } from 'zod';
 import { ApiError, get, send } from '../api.ts';
 import { SafeLink } from '../markdown/markdown.tsx';
 import { Problem, useDoing } from '../parts/doing.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { Grid } from '../parts/grid.tsx';
+import { Close } from '../parts/icons.tsx';
 import { Gone, Shown } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
+import { Task as TaskModel } from '../model.ts';
 import { queries, useSession } from '../queries.ts';
 import { isLink } from '../result/shape.ts';
 import { useSignIn } from '../sign-in.tsx';
 import { Badge } from '../task/badge.tsx';
-import { count, dateOnly, daysSince, purposeOf, stateOfOthers, stuckFor, wholeTime, words } from '../words.ts';
+import { Entries } from '../task/timeline.tsx';
+import { count, dateOnly, dollars, lasting, daysSince, named, say, stateOfOthers, wholeTime, words } from '../words.ts';
 import { Administration } from './admin.tsx';
 
 const text = z.string().nullish();
@@ -38,7 +43,8 @@ type Agent = z.infer<typeof Agent>;
 const Agents = z.object({ agents: z.array(Agent) });
 
 const Took = z.looseObject({ calls: z.number(), input: z.number().nullish(), output: z.number().nullish(), cached: z.number().nullish() });
-const Usage = z.object({ days: z.array(z.looseObject({ day: z.string(), used: z.number(), reserved: z.number(), models: z.record(z.string(), Took) })), tokensPerDay: z.number().nullish(), hostTokensPerDay: z.number().nullish() });
+const Span = z.looseObject({ ended: z.number(), failed: z.number(), p50: z.number().nullish(), p99: z.number().nullish(), microDollars: z.number().nullish() });
+const Usage = z.object({ lately: z.array(z.looseObject({ agent: z.string(), hour: Span, day: Span })).nullish(),  days: z.array(z.looseObject({ day: z.string(), used: z.number(), reserved: z.number(), models: z.record(z.string(), Took) })), tokensPerDay: z.number().nullish(), hostTokensPerDay: z.number().nullish() });
 
 const Delivery = z.looseObject({ agent: z.string(), agentName: z.string(), taskId: z.string(), configId: z.string(), host: z.string(), attempts: z.number(), lastError: text, changedAt: z.string() });
 type Delivery = z.infer<typeof Delivery>;
@@ -47,6 +53,8 @@ const Deliveries = z.object({ deliveries: z.array(Delivery), unasked: z.array(z.
 const Task = z.looseObject({ taskId: z.string(), state: z.string(), agents: z.array(z.string()), createdAt: z.string(), since: z.string(), attempts: z.number(), stuck: text, reason: text });
 type Task = z.infer<typeof Task>;
 const Tasks = z.object({ counts: z.record(z.string(), z.number()), countedTo: z.number(), more: z.boolean(), tasks: z.array(Task) });
+
+const Courses = TaskModel.pick({ history: true, failedAttempts: true, jobs: true });
 
 const Key = z.looseObject({ id: z.string(), purpose: z.string(), since: text });
 const Keys = z.object({ keys: z.array(Key), signingKey: text });
@@ -114,7 +122,7 @@ function Parked({ delivery }: { delivery: Delivery }) {
     <li className="account">
       <div>
         <h3>{agentName} {words.toReceiver} {host}</h3>
-        <p className="soft">{words.task} <code>{taskId}</code> · {words.attempts(attempts)} · <Time at={changedAt} /></p>
+        <p className="soft">{words.task} {agent === 'host' ? <Course id={taskId} /> : <code>{taskId}</code>} · {say('attempts', { count: attempts })} · <Time at={changedAt} /></p>
         {lastError ? <p className="problem">{lastError}</p> : null}
         <Problem text={problem} />
       </div>
@@ -159,13 +167,54 @@ function Counted({ counts, countedTo, more }: z.infer<typeof Tasks>) {
 function TaskRow({ task }: { task: Task }) {
   return (
     <tr>
-      <td><Badge state={task.state} say={stateOfOthers} />{task.stuck ? <p className="problem">{stuckFor(task.stuck)}</p> : null}</td>
+      <td><Badge state={task.state} say={stateOfOthers} />{task.stuck ? <p className="problem">{named('stuck', task.stuck)}</p> : null}</td>
       <td>{task.agents.join(', ') || '–'}{task.reason ? <p className="problem">{task.reason}</p> : null}</td>
       <td className="whole"><Time at={task.since} /></td>
       <td className="whole"><Time at={task.createdAt} /></td>
       <td className="number">{count(task.attempts)}</td>
-      <td className="whole"><code>{task.taskId}</code></td>
+      <td className="whole"><Course id={task.taskId} /></td>
     </tr>
+  );
+}
+
+/** Of those that do not go on by themselves, the one that has waited longest. */
+function Stuck({ tasks }: { tasks: readonly Task[] }) {
+  const [oldest] = tasks.filter(({ stuck }) => stuck).sort((one, other) => one.since.localeCompare(other.since));
+  if (!oldest?.stuck) return null;
+  return <p className="problem">{words.oldestStuck}: {oldest.agents.join(', ')} <Time at={oldest.since} /> · {named('stuck', oldest.stuck)} · <Course id={oldest.taskId} /></p>;
+}
+
+/** The way to a task's course, which lies over the page: what became of it and of its jobs, and how long each took. */
+const Course = ({ id }: { id: string }) => <Link href={`/ops?task=${encodeURIComponent(id)}`} aria-label={say('timelineOf', { id })}><code>{id}</code></Link>;
+
+function CourseOf({ id }: { id: string }) {
+  const [, navigate] = useLocation();
+  const asked = useQuery({ queryKey: [...keys.tasks, id], queryFn: ({ signal }) => get(`ops/tasks?task=${encodeURIComponent(id)}`, Courses, signal) });
+  const close = () => navigate('/ops');
+  return (
+    <Dialog className="course" aria-label={say('timelineOf', { id })} onClose={close}>
+      <header className="panel-top"><h2><code>{id}</code></h2><button type="button" className="icon-button" aria-label={words.close} onClick={close}><Close /></button></header>
+      <Shown of={asked}>{(course) => <Entries task={course} say={stateOfOthers} />}</Shown>
+    </Dialog>
+  );
+}
+
+/** Of each agent what it was asked in the last hour and day: how much, what failed, how long it took and what that cost. */
+function Lately({ lately }: z.infer<typeof Usage>) {
+  if (!lately?.length) return <p className="soft">{words.noneEnded}</p>;
+  const rows = lately.flatMap(({ agent, hour, day }) => [[agent, words.lastHour, hour], [agent, words.lastDay, day]] as const);
+  // What is counted in buckets is known to the bound of its own.
+  const long = (took: number | null | undefined, isBound: boolean) => (typeof took === 'number' ? `${isBound ? '≤ ' : ''}${lasting(took)}` : '–');
+  return (
+    <Grid label={words.byAgent} heads={[words.agent, words.period, words.tasksEnded, words.errors, 'p50', 'p99', words.cost]} numbers={[2, 3, 4, 5, 6]}>
+      {rows.map(([agent, span, { ended, failed, p50, p99, microDollars }]) => (
+        <tr key={`${agent} ${span}`}>
+          <td className="whole">{agent}</td><td className="whole">{span}</td>
+          <td className="number">{count(ended)}</td><td className="number">{failed > 0 ? <span className="problem">{count(failed)}</span> : count(failed)}</td>
+          <td className="number">{long(p50, typeof microDollars === 'number')}</td><td className="number">{long(p99, typeof microDollars === 'number')}</td><td className="number">{typeof microDollars === 'number' ? dollars(microDollars) : '–'}</td>
+        </tr>
+      ))}
+    </Grid>
   );
 }
 
@@ -178,6 +227,7 @@ function UnfinishedTasks() {
         <>
           {Object.keys(data.counts).length === 0 ? <p className="soft">{words.noneUnfinished}</p> : null}
           <Counted {...data} />
+          <Stuck tasks={data.tasks} />
           {data.tasks.length > 0 ? (
             <Grid label={words.unfinished} caption={words.unfinishedFirst} heads={[words.state, words.agent, words.since, words.created, words.tries, words.task]} numbers={[4]}>
               {data.tasks.map((task) => <TaskRow key={task.taskId} task={task} />)}
@@ -199,7 +249,7 @@ function Budget({ days, tokensPerDay: own, hostTokensPerDay: host }: z.infer<typ
   if (most === null || most === undefined) return null;
   return (
     <>
-      <p>{words.budget(used, most)}</p>
+      <p>{say('budget', { used, most })}</p>
       <dl className="beside">
         <div><dt>{words.ownLimit}</dt><dd>{typeof own === 'number' ? count(own) : words.noOwnLimit}</dd></div>
         <div><dt>{words.hostLimit}</dt><dd>{typeof host === 'number' ? count(host) : words.noLimit}{typeof own === 'number' ? ` ${words.notInForce}` : ''}</dd></div>
@@ -234,7 +284,7 @@ function KeyAges() {
           {data.keys.map(({ id, purpose, since }) => (
             <tr key={`${purpose} ${id}`}>
               <td><code>{id}</code>{id === data.signingKey ? ` ${words.signsNow}` : null}</td>
-              <td className="whole">{purposeOf(purpose)}</td>
+              <td className="whole">{named('purposes', purpose)}</td>
               <td>{since ? <time dateTime={since} title={wholeTime(since)}>{daysSince(since)}</time> : words.unknownAge}</td>
             </tr>
           ))}
@@ -250,6 +300,7 @@ export default function OpsPage() {
   const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => get('ops/agents', Agents, signal) });
   const usage = useQuery({ queryKey: keys.usage, queryFn: ({ signal }) => get('ops/usage', Usage, signal) });
   const signIn = useSignIn();
+  const task = new URLSearchParams(useSearch()).get('task');
   if ([agents.error, usage.error].some((error) => error instanceof ApiError && error.status === 404)) {
     return (
       <main className="page" id="conversation">
@@ -260,6 +311,9 @@ export default function OpsPage() {
   return (
     <main className="page" id="conversation">
       <h1>{words.ops}</h1>
+      {task ? <CourseOf key={task} id={task} /> : null}
+      <h2>{words.byAgent}</h2>
+      <Shown of={usage}>{(data) => <Lately {...data} />}</Shown>
       <UnfinishedTasks />
       <ParkedDeliveries />
       <h2>{words.agents}</h2>

@@ -11,10 +11,10 @@ import { Problem, useDoing } from '../parts/doing.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTasks } from '../queries.ts';
-import { act } from '../task/act.ts';
+import { act } from '../task/act.tsx';
 import { Badge } from '../task/badge.tsx';
 import { nameOf } from '../task/card.tsx';
-import { count, dayOf, words } from '../words.ts';
+import { count, dayOf, say, words } from '../words.ts';
 
 type Group = 'all' | 'waiting' | 'running' | 'finished';
 
@@ -54,8 +54,8 @@ function CancelAll({ tasks }: { tasks: readonly Task[] }) {
   };
   if (problem || tasks.length < 2) return <Problem text={problem} />;
   return asks ? (
-    <div className="account-ask" role="group" aria-label={words.cancelAsk(tasks.length)}>
-      <p>{words.cancelAsk(tasks.length)}</p>
+    <div className="account-ask" role="group" aria-label={say('cancelAsk', { count: tasks.length })}>
+      <p>{say('cancelAsk', { count: tasks.length })}</p>
       <button type="button" className="danger" onClick={() => void cancel()}>{words.cancelAll}</button>
       <button type="button" onClick={() => ask(false)}>{words.keep}</button>
     </div>

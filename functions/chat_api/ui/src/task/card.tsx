@@ -2,14 +2,14 @@
 
 import { Link } from 'wouter';
 import { answering } from '../chat/answering.ts';
-import { useCard } from '../live/cards.ts';
+import { cards, useCard, useCards } from '../live/cards.ts';
 import { Linked } from '../markdown/markdown.tsx';
 import { type Card, isOver, mayRetry, questionOf, withoutQuestion } from '../model.ts';
 import { Arrow } from '../parts/icons.tsx';
 import { Problem } from '../parts/doing.tsx';
 import { Time } from '../parts/time.tsx';
 import { words } from '../words.ts';
-import { useActions } from './act.ts';
+import { Instead, useActions } from './act.tsx';
 import { Answer } from './answer.tsx';
 import { Badge } from './badge.tsx';
 import { Clauses } from './clauses.tsx';
@@ -43,6 +43,10 @@ export function TaskCard({ card: shown, href, says, goesOn, isNewest, reply }: S
   const { plan } = card;
   const waitsForStart = plan && !plan.isApproved && card.state === 'input-required';
   const question = questionOf(card);
+  // One of a chat's cards asks for all that wait for the same.
+  useCards();
+  const together = cards.waitingWith(card);
+  const first = together.find(({ contextId }) => contextId === card.contextId);
   const jobs = (card.jobs ?? []).filter(() => !plan && !card.clauses);
   if (goesOn) {
     return (
@@ -73,12 +77,13 @@ export function TaskCard({ card: shown, href, says, goesOn, isNewest, reply }: S
         </ul>
       ) : null}
       <Linked links={card.links}><Answer card={card} says={withoutQuestion(says, question)} isNewest={isNewest} /></Linked>
-      <Consent asked={card} />
+      {first === undefined || first.taskId === card.taskId ? <Consent asked={card} tasks={together.length} /> : <p className="card-what"><Link href={href.replace(card.taskId, first.taskId)}>{words.sameConsent}</Link></p>}
       <Connected card={card} />
       <Problem text={problem} />
       <Replies card={card} reply={(text, data) => reply(text, card.taskId, data)} write={() => answering.begin(card)}>
         {waitsForStart ? <button type="button" className="primary" disabled={isBusy} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button> : null}
         {mayRetry(card.state) ? <button type="button" disabled={isBusy} onClick={() => void run('retry')}>{words.retry}</button> : null}
+        {isOver(card.state) && isNewest ? <Instead asked={[card, ...(card.jobs ?? [])]} isBusy={isBusy} ask={(model) => void run('retry', { model })} /> : null}
         {isOver(card.state) ? null : <button type="button" className="quiet" disabled={isBusy} onClick={() => void run('cancel')}>{words.cancel}</button>}
       </Replies>
     </section>

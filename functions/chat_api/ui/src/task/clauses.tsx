@@ -1,7 +1,7 @@
 // What became of each part of what was said, where that is more than one: nothing vanishes behind the rest.
 
 import type { Clause } from '../model.ts';
-import { words } from '../words.ts';
+import { named, words } from '../words.ts';
 import { Badge } from './badge.tsx';
 
 export function Clauses({ clauses }: { clauses: readonly Clause[] }) {
@@ -13,7 +13,7 @@ export function Clauses({ clauses }: { clauses: readonly Clause[] }) {
           {(agents ?? []).map(({ agentType, agentName, state }) => (
             <span key={agentType} className="clause-fate">{agentName || agentType} <Badge state={state || 'planned'} /></span>
           ))}
-          {agents ? null : <span className="clause-fate" data-fate={fate}>{words.fate(fate)}</span>}
+          {agents ? null : <span className="clause-fate" data-fate={fate}>{named('fates', fate)}</span>}
         </li>
       ))}
     </ul>

@@ -4,7 +4,7 @@
 import { live } from '../live/live.ts';
 import type { Card, ConsentInfo } from '../model.ts';
 import { Check } from '../parts/icons.tsx';
-import { dayAndTime, words } from '../words.ts';
+import { dayAndTime, say, words } from '../words.ts';
 
 interface Asked {
   authUrl?: string | null | undefined;
@@ -23,15 +23,11 @@ function address(text: string | null | undefined): URL | null {
 }
 
 /** What is asked for; what has no words of ours is named as it is. */
-function Scopes({ of }: { of: ConsentInfo }) {
-  return (
-    <ul className="consent-scopes" aria-label={words.allows}>
-      {of.scopes.map(({ name, words: said }) => <li key={name}>{said ?? <code>{name}</code>}</li>)}
-    </ul>
-  );
-}
+export const Scopes = ({ of }: { of: ConsentInfo['scopes'] }) => (
+  <ul className="consent-scopes" aria-label={words.allows}>{of.map(({ name, words: said }) => <li key={name}>{said ?? <code>{name}</code>}</li>)}</ul>
+);
 
-export function Consent({ asked }: { asked: Asked }) {
+export function Consent({ asked, tasks = 1 }: { asked: Asked; tasks?: number }) {
   const url = address(asked.authUrl);
   if (!url) return null;
   // What does not say whose it is, is not ours.
@@ -43,8 +39,8 @@ export function Consent({ asked }: { asked: Asked }) {
     <div className="consent">
       <div>
         <strong>{title}</strong>
-        {of && of.scopes.length > 0 ? <Scopes of={of} /> : null}
-        <p>{isOurs ? words.consentText : `${sender}${words.foreignText}`}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{dayAndTime(of.endsAt)}</time>.</> : null}</p>
+        {of && of.scopes.length > 0 ? <Scopes of={of.scopes} /> : null}
+        <p>{isOurs ? words.consentText : `${sender}${words.foreignText}`}{of?.endsAt && !Number.isNaN(Date.parse(of.endsAt)) ? <> {words.linkUntil} <time dateTime={of.endsAt}>{dayAndTime(of.endsAt)}</time>.</> : null}{tasks > 1 ? <> <strong>{say('tasksWait', { count: tasks })}</strong></> : null}</p>
       </div>
       <a className={isOurs ? 'button primary' : 'foreign-link'} href={url.href} target="_blank" rel="noopener noreferrer" onClick={() => live.hurry()}>
         {isOurs ? words.connect : `${words.openHost} ${asked.authUrlHost || url.host}`}
@@ -64,5 +60,5 @@ export function Connected({ card }: { card: Card }) {
   if (card.state === 'auth-required' && card.authUrlBy === 'platform') waited.set(card.taskId, card.consent?.agentName ?? card.agentName ?? '');
   const agent = waited.get(card.taskId);
   if (agent === undefined || !goesOn.has(card.state)) return null;
-  return <p className="connected"><Check /> {agent ? words.connectedTo(agent) : words.connected}</p>;
+  return <p className="connected"><Check /> {agent ? say('connectedTo', { agent }) : words.connected}</p>;
 }

@@ -15,7 +15,7 @@ import { Time } from '../parts/time.tsx';
 import { useListedChat, useTask } from '../queries.ts';
 import { Tree } from '../result/tree.tsx';
 import { span, words } from '../words.ts';
-import { useActions } from './act.ts';
+import { Instead, useActions } from './act.tsx';
 import { Badge } from './badge.tsx';
 import { Clauses } from './clauses.tsx';
 import { nameOf } from './card.tsx';
@@ -47,6 +47,7 @@ function Actions({ task }: { task: Task }) {
         <button type="button" className="primary in-card" disabled={isBusy} onClick={() => void run('start', { plan: plan.hash })}>{words.start}</button>
       ) : null}
       {mayRetry(task.status) ? <button type="button" disabled={isBusy} onClick={() => void run('retry')}>{words.retry}</button> : null}
+      {isOver(task.status) ? <Instead asked={[task, ...task.jobs]} isBusy={isBusy} ask={(model) => void run('retry', { model })} /> : null}
       {isOver(task.status) ? null : <button type="button" className="in-card" disabled={isBusy} onClick={() => void run('cancel')}>{words.cancel}</button>}
       <ShareButton task={task} />
       <Problem text={problem} />

@@ -5,7 +5,7 @@ import { answering } from '../chat/answering.ts';
 import { sessionOf } from '../chat/session.ts';
 import { Linked, Markdown } from '../markdown/markdown.tsx';
 import type { Card } from '../model.ts';
-import { words } from '../words.ts';
+import { say, words } from '../words.ts';
 import { Form } from './form.tsx';
 import { askedBy } from './form.ts';
 import { asked, failedSteps, Guard } from './plan.tsx';
@@ -22,7 +22,7 @@ export function Replies({ card, reply, write, children }: { card: Card; reply: R
       {asked(card.plan).map((step) => <Guard key={step.number} step={step} answer={reply} />)}
       {fields.length > 0 ? <Form fields={fields} question={question ?? ''} answer={reply} /> : null}
       <div className="card-row">
-        {failed.map((number) => <button key={number} type="button" className="primary" onClick={() => reply(`retry ${number + 1}`)}>{words.retryStep(number + 1)}</button>)}
+        {failed.map((number) => <button key={number} type="button" className="primary" onClick={() => reply(`retry ${number + 1}`)}>{say('retryStep', { number: number + 1 })}</button>)}
         {failed.length > 0 ? <button type="button" onClick={() => reply('go on without it')}>{words.goOnWithout}</button> : null}
         {choices.map(({ label, say, data }) => <button key={label} type="button" className="choice" onClick={() => reply(say, data)}>{label}</button>)}
         {question === null ? null : <button type="button" className="quiet" onClick={write} aria-label={`${words.reply}: ${card.agentName || card.agentType || words.task}`}>{words.reply}</button>}

@@ -4,14 +4,14 @@ import { useState } from 'react';
 import { isOver, type Task } from '../model.ts';
 import { Failed } from '../parts/states.tsx';
 import { useTaskAt } from '../queries.ts';
-import { span, timeOfDay, wholeTime, words } from '../words.ts';
+import { say, span, stateOf, timeOfDay, wholeTime, words } from '../words.ts';
 import { Badge } from './badge.tsx';
 import { happened } from './happened.ts';
 import { Outcome } from './outcome.tsx';
 import { PlanSteps } from './plan.tsx';
 
 /** How long each took since the one before it, and in a lane of its own who did it. */
-function Entries({ task }: { task: Task }) {
+export function Entries({ task, say: name = stateOf }: { task: Pick<Task, 'history' | 'jobs' | 'failedAttempts'>; say?: (state: string) => string }) {
   const all = happened(task);
   const lanes = [...new Set(all.map(({ who }) => who))].filter(Boolean);
   return (
@@ -20,7 +20,7 @@ function Entries({ task }: { task: Task }) {
         <li key={place} data-state={entry.state} data-lane={lanes.length > 1 ? (lanes.indexOf(entry.who) + 1) % 6 : 0}>
           <time dateTime={entry.at} title={wholeTime(entry.at)}>{timeOfDay(entry.at)}{place > 0 && all[place - 1]?.at !== entry.at ? <small>+{span(all[place - 1]?.at ?? entry.at, entry.at)}</small> : null}</time>
           <div>
-            <Badge state={entry.state} /> {entry.who ? <strong>{entry.who}</strong> : null}
+            <Badge state={entry.state} say={name} /> {entry.who ? <strong>{entry.who}</strong> : null}
             {entry.text ? <p>{entry.text}</p> : null}
           </div>
         </li>
@@ -58,11 +58,11 @@ export function Timeline({ task }: { task: Task }) {
         <div className="travel">
           <label>
             <span>{words.travel}</span>
-            <input type="range" min={1} max={latest} value={chosen} aria-valuetext={words.revisionOf(chosen, latest)} onChange={({ target }) => go(Number(target.value))} />
+            <input type="range" min={1} max={latest} value={chosen} aria-valuetext={say('revisionOf', { rev: chosen, latest })} onChange={({ target }) => go(Number(target.value))} />
           </label>
           <div className="travel-row">
             <button type="button" disabled={chosen <= 1} onClick={() => go(chosen - 1)}>{words.earlierRev}</button>
-            <output>{words.revisionOf(chosen, latest)}</output>
+            <output>{say('revisionOf', { rev: chosen, latest })}</output>
             <button type="button" disabled={chosen >= latest} onClick={() => go(chosen + 1)}>{words.laterRev}</button>
           </div>
         </div>

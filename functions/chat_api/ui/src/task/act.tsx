@@ -5,7 +5,8 @@ import { cards } from '../live/cards.ts';
 import { live } from '../live/live.ts';
 import { cardOf, Task } from '../model.ts';
 import { useDoing } from '../parts/doing.tsx';
-import { keys, queries } from '../queries.ts';
+import { keys, queries, useModels } from '../queries.ts';
+import { words } from '../words.ts';
 
 export type Action = 'cancel' | 'start' | 'retry';
 
@@ -24,4 +25,16 @@ export async function act(taskId: string, action: Action, body: object = {}): Pr
 export function useActions(taskId: string) {
   const { run, isBusy, problem } = useDoing();
   return { run: (action: Action, body: object = {}) => run(() => act(taskId, action, body)), isBusy, problem };
+}
+
+/** The same once more, of somebody who was not asked for it. */
+export function Instead({ asked, isBusy, ask }: { asked: readonly { agentType?: string | null | undefined }[]; isBusy: boolean; ask: (model: string) => void }) {
+  const others = (useModels().data?.models ?? []).slice(1).filter(({ id }) => !asked.some(({ agentType }) => agentType === id));
+  if (others.length === 0) return null;
+  return (
+    <select className="instead" aria-label={words.retryWith} value="" disabled={isBusy} onChange={({ target }) => ask(target.value)}>
+      <option value="">{words.retryWith} …</option>
+      {others.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}
+    </select>
+  );
 }

@@ -1,0 +1,69 @@
+//! Sentences of the platform's own, in the language of whoever reads them: the page's files of languages have them, under `host`.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+/// The page's files, which lie with what it is made of; English comes first and stands for every other language.
+static LANGUAGES: LazyLock<Vec<(&str, Value)>> = LazyLock::new(|| {
+    let files = [
+        (
+            "en",
+            include_str!("../../../functions/chat_api/ui/src/languages/en.json"),
+        ),
+        (
+            "de",
+            include_str!("../../../functions/chat_api/ui/src/languages/de.json"),
+        ),
+        (
+            "es",
+            include_str!("../../../functions/chat_api/ui/src/languages/es.json"),
+        ),
+        (
+            "fr",
+            include_str!("../../../functions/chat_api/ui/src/languages/fr.json"),
+        ),
+        (
+            "ja",
+            include_str!("../../../functions/chat_api/ui/src/languages/ja.json"),
+        ),
+    ];
+    let read = |(name, text)| {
+        let mut whole: Value = serde_json::from_str(text).unwrap_or_default();
+        (name, whole.get_mut("host").map(Value::take).unwrap_or_default())
+    };
+    files.into_iter().map(read).collect()
+});
+
+/// The sentence of this key in the language of a locale such as `de-AT`, about somebody of this name.
+#[must_use]
+pub fn told(locale: Option<&str>, key: &str, name: &str) -> String {
+    let language = locale
+        .and_then(|locale| locale.split('-').next())
+        .unwrap_or_default();
+    let spoken = LANGUAGES
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(language));
+    let texts = spoken.or(LANGUAGES.first()).and_then(|(_, texts)| texts.get(key));
+    texts
+        .and_then(Value::as_str)
+        .unwrap_or(key)
+        .replace("{name}", name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_in_the_language_of_the_locale_or_in_english() {
+        let asks = |locale| told(locale, "atWork", "Weather");
+        assert_eq!(asks(None), "Weather is working on it.");
+        assert_eq!(asks(Some("nb-NO")), "Weather is working on it.");
+        assert_eq!(asks(Some("de-AT")), "Weather arbeitet daran.");
+        assert_eq!(asks(Some("FR")), "Weather y travaille.");
+        for (name, texts) in LANGUAGES.iter() {
+            assert!(texts.as_object().is_some_and(|texts| texts.len() >= 19), "{name}");
+        }
+    }
+}

@@ -28,7 +28,7 @@ use crate::Store;
 pub use deliveries::{Delivery, DeliveryFilter, DeliveryState};
 pub use draft::{AnswerDraft, DRAFT_MAX};
 pub use item::DUE_SHARDS;
-pub(crate) use item::{expiry, is_over};
+pub(crate) use item::{expiry, is_over, ledger_shard};
 pub use overview::Unfinished;
 pub use query::{TaskPage, TaskQuery};
 pub use revise::{Decision, Revised};
@@ -282,6 +282,8 @@ pub enum PointsAt {
     Task,
     /// A delivery.
     Push(PushConfigId),
+    /// The ledger of the key's tenant, whose host looks whether it is right.
+    Ledger,
 }
 
 /// A delivery that the caller may make now.

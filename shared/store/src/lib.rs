@@ -67,7 +67,7 @@ pub use identity::{
 };
 pub use ledger::{
     Admitted, Ended, HourCounts, Ledger, OpenStream, OwnerDay, Spent, TOOK_BOUNDS, TOOK_BUCKETS, TenantDay,
-    next_day,
+    Used, next_day,
 };
 pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};

@@ -103,5 +103,10 @@ fn shown(settings: &TenantSettings) -> Value {
             .get(key)
             .map_or(Value::Null, |value| value.as_str().into())
     };
-    Value::Object(OF_ADMINS.into_iter().map(|key| (key.to_owned(), value(key))).collect())
+    Value::Object(
+        OF_ADMINS
+            .into_iter()
+            .map(|key| (key.to_owned(), value(key)))
+            .collect(),
+    )
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{Days, NaiveDate};
-use domain::{AgentName, Owner, Tenant, Timestamp};
+use domain::{AgentName, Owner, Tenant, Timestamp, tokens_per_day};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 use crate::change::text;
 use crate::codec::{Item, text_of};
 use crate::dynamo::Query;
-use crate::usage::{day_of, key as day_key};
+use crate::usage::{DayUsage, day_of, key as day_key};
 use crate::{StoreError, USAGE_DAYS_MAX};
 
 /// Most pages, of a megabyte each, of a day's owners.
@@ -86,7 +86,34 @@ pub struct Spent {
     pub micro_dollars: u64,
 }
 
+/// What an operator is told that a tenant used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    /// Tokens of language models that it may use in a day, where that is set for it.
+    pub limit: Option<u64>,
+    /// Its present day and month.
+    pub now: TenantDay,
+    /// Its language models' tokens, the newest day first.
+    pub days: Vec<DayUsage>,
+    /// What its tasks cost.
+    pub spent: Vec<Spent>,
+}
+
 impl Ledger<'_> {
+    /// What a tenant used in the last days, at most [`USAGE_DAYS_MAX`].
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn used(&self, tenant: &Tenant, now: Timestamp, days: u32) -> Result<Used, StoreError> {
+        let settings = self.store.tenants().settings(tenant).await?.unwrap_or_default();
+        Ok(Used {
+            limit: tokens_per_day(|key| settings.get(key).map(String::as_str)),
+            now: self.today(tenant, now).await?,
+            days: self.store.usage().last(tenant, now, days).await?,
+            spent: self.spent(tenant, now, days).await?,
+        })
+    }
+
     /// A tenant's day and month at this moment.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ use crate::usage::{day_of, key as day_key, ledger_key as tenant_key};
 use crate::{Store, StoreError};
 
 pub use admit::Admitted;
-pub use days::{HourCounts, OwnerDay, Spent, TOOK_BOUNDS, TOOK_BUCKETS, TenantDay};
+pub use days::{HourCounts, OwnerDay, Spent, TOOK_BOUNDS, TOOK_BUCKETS, TenantDay, Used};
 pub(crate) use pace::Paces;
 pub use streams::OpenStream;
 

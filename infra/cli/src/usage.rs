@@ -125,7 +125,7 @@ impl Usage {
     async fn everybody(&self) -> Result<Vec<Tenant>, Failure> {
         let names = if self.aws {
             let begins = format!("{}-", self.platform_stack);
-            let query = "StackSummaries[?StackStatus!='DELETE_COMPLETE'].StackName";
+            let query = "StackSummaries[?StackStatus!='DELETE_COMPLETE' && TemplateDescription=='Switchyard, one tenant.'].StackName";
             let stacks = [
                 "cloudformation",
                 "list-stacks",

@@ -148,6 +148,11 @@ async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Shutdown) -> Result<Exec
         Leased::Held => return Ok(Executed::Elsewhere),
         Leased::Over(stored) => return Ok(Executed::Settled(Box::new(stored.task))),
         Leased::Missing => return Ok(Executed::Missing),
+        Leased::Expired => {
+            tracing::warn!(task.id = %key.id, "a task has expired while it was due");
+            measure::count(measure::EXPIRED, agent);
+            return Ok(Executed::Missing);
+        }
     };
     let over = stored.task.status.state.is_terminal();
     let work = Work {

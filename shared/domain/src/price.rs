@@ -31,7 +31,8 @@ pub const DASHBOARD_MONTH: f64 = 3.00;
 /// A metric of our own, a month.
 pub const CUSTOM_METRIC_MONTH: f64 = 0.30;
 
-/// Dollars for a million tokens: the part of a model's name by which it is known, its input, input from a cache, output.
+/// Dollars for a million tokens: the part of a model's name by which it is known, its input, input from a cache, output. They stand so in
+/// a copy of AWS's own page that somebody published in July 2025, and in others' lists until May 2026.
 const MODELS: [(&str, [f64; 3]); 4] = [
     ("nova-micro", [0.035, 0.00875, 0.14]),
     ("nova-lite", [0.06, 0.015, 0.24]),

@@ -177,7 +177,7 @@ async fn admit(agent: &Agent, task: &Task) -> Result<Result<(), A2aError>, A2aEr
             if nearly {
                 tracing::warn!(
                     tenant.id = task.tenant.name(),
-                    "four fifths of the tenant's tasks of today are used"
+                    "four fifths of what the tenant's plan has are used"
                 );
                 measure::count(measure::NEARLY_USED, agent);
             }

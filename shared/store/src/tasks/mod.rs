@@ -253,6 +253,8 @@ pub enum Leased {
     Over(Box<StoredTask>),
     /// There is no such task.
     Missing,
+    /// Its end came before what was due of it.
+    Expired,
 }
 
 /// What a heartbeat found.

@@ -18,11 +18,11 @@ fn tenant(local: &Local, name: &str) -> Tenant {
 /// The tenant's day, once nothing is at work.
 async fn day(local: &Local, tenant: &Tenant) -> (TenantDay, Vec<OwnerDay>) {
     let ledger = local.system.store().ledger();
-    let today = day_of(domain::Clock::now(local.clock.as_ref()));
+    let now = domain::Clock::now(local.clock.as_ref());
     for _ in 0..100 {
-        let day = ledger.of_day(tenant, today).await.expect("a day");
+        let day = ledger.today(tenant, now).await.expect("a day");
         if day.running == 0 {
-            let owners = ledger.owners_of_day(tenant, today).await;
+            let owners = ledger.owners_of_day(tenant, day_of(now)).await;
             return (day, owners.expect("owners"));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -251,7 +251,7 @@ impl Sweep<'_> {
     fn wanted(&self, Pointer { key, what, due_at }: Pointer) -> Option<Wake> {
         let waited = self.now.since(due_at).as_secs();
         let delivery = match what {
-            PointsAt::Task => None,
+            PointsAt::Task | PointsAt::Ledger => None,
             PointsAt::Push(config) => Some(config),
         };
         let mut told = self.told();

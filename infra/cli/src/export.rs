@@ -46,6 +46,7 @@ const PROVIDER: &str = "Switchyard";
 
 /// A row of an export: of a task's owner and agent, or what belongs to no task.
 pub(super) struct Row {
+    pub(super) tenant: String,
     pub(super) day: NaiveDate,
     /// `None`: shared.
     pub(super) of: Option<(String, String)>,
@@ -55,8 +56,9 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn of(spent: &Spent) -> Self {
+    pub(super) fn of(tenant: &str, spent: &Spent) -> Self {
         Self {
+            tenant: tenant.to_owned(),
             day: spent.day,
             of: Some((spent.owner.to_string(), spent.agent.to_string())),
             tasks: spent.tasks,
@@ -69,7 +71,7 @@ impl Row {
         dollars(self.micro_dollars)
     }
 
-    fn focus(&self, tenant: &str) -> Option<[String; 31]> {
+    fn focus(&self) -> Option<[String; 31]> {
         let month = self
             .day
             .format("%Y-%m-01")
@@ -78,7 +80,7 @@ impl Row {
             .ok()?;
         let next = month.checked_add_months(chrono::Months::new(1))?;
         let moment = |day: NaiveDate| format!("{day}T00:00:00Z");
-        let cost = self.dollars();
+        let (tenant, cost) = (self.tenant.as_str(), self.dollars());
         let (owner, agent) = self.of.clone().unwrap_or_default();
         let what = match &self.of {
             Some((_, agent)) => format!("Tasks of {agent}"),
@@ -129,13 +131,13 @@ pub(super) fn dollars(micro: u64) -> String {
 }
 
 /// The rows as FOCUS 1.2.
-pub(super) fn focus(tenant: &str, rows: &[Row]) -> Result<String, Failure> {
-    let rows = rows.iter().filter_map(|row| row.focus(tenant));
+pub(super) fn focus(rows: &[Row]) -> Result<String, Failure> {
+    let rows = rows.iter().filter_map(Row::focus);
     written(&FOCUS.map(str::to_owned), rows)
 }
 
 /// The rows as they are.
-pub(super) fn csv(tenant: &str, rows: &[Row]) -> Result<String, Failure> {
+pub(super) fn csv(rows: &[Row]) -> Result<String, Failure> {
     let head = ["day", "tenant", "owner", "agent", "tasks", "failed", "dollars"];
     let each = rows.iter().map(|row| {
         let (owner, agent) = row
@@ -145,7 +147,7 @@ pub(super) fn csv(tenant: &str, rows: &[Row]) -> Result<String, Failure> {
         let (tasks, failed) = (row.tasks.to_string(), row.failed.to_string());
         [
             row.day.to_string(),
-            tenant.to_owned(),
+            row.tenant.clone(),
             owner,
             agent,
             tasks,
@@ -184,6 +186,7 @@ mod tests {
         let of = Some(("user-ada".to_owned(), "host".to_owned()));
         vec![
             Row {
+                tenant: "acme".to_owned(),
                 day,
                 of,
                 tasks: 3,
@@ -191,6 +194,7 @@ mod tests {
                 micro_dollars: 331,
             },
             Row {
+                tenant: "acme".to_owned(),
                 day,
                 of: None,
                 tasks: 0,
@@ -229,12 +233,12 @@ mod tests {
     fn focus_has_its_columns_in_order_and_each_of_its_type() {
         let own = FOCUS.iter().position(|name| name.starts_with("x_")).unwrap();
         assert!(FOCUS[..own].is_sorted() && FOCUS[own..].iter().all(|name| name.starts_with("x_")));
-        let told = focus("acme", &rows()).unwrap();
+        let told = focus(&rows()).unwrap();
         let mut lines = told.lines();
         assert_eq!(lines.next().unwrap(), FOCUS.join(","));
         assert_eq!(lines.count(), 2);
         for row in rows() {
-            let fields = row.focus("acme").unwrap();
+            let fields = row.focus().unwrap();
             for (name, nullable, kind) in MANDATORY {
                 let place = FOCUS.iter().position(|known| *known == name);
                 let value = &fields[place.unwrap_or_else(|| panic!("no {name}"))];
@@ -257,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_line_of_csv_is_told_apart_again_and_no_formula() {
-        let told = csv("acme", &rows()).unwrap();
+        let told = csv(&rows()).unwrap();
         assert_eq!(
             told,
             "day,tenant,owner,agent,tasks,failed,dollars\n2026-12-31,acme,user-ada,host,3,1,0.000331\n\
@@ -265,6 +269,6 @@ mod tests {
         );
         let mut odd = rows();
         odd[0].of = Some(("=1+1,\"x\"".to_owned(), String::new()));
-        assert!(csv("acme", &odd).unwrap().contains("\"'=1+1,\"\"x\"\"\""));
+        assert!(csv(&odd).unwrap().contains("\"'=1+1,\"\"x\"\"\""));
     }
 }

@@ -28,6 +28,15 @@ pub(super) struct Plan {
     /// Tokens of language models in a day (UTC)
     #[arg(long, value_name = "N")]
     tokens_a_day: Option<u64>,
+    /// Push notifications that leave its tasks in a minute; those beyond it leave later
+    #[arg(long, value_name = "N")]
+    deliveries_a_minute: Option<u64>,
+    /// Millions of bytes that its tasks, chats and files take, by estimate
+    #[arg(long, value_name = "N")]
+    storage_mb: Option<u64>,
+    /// What its tasks may cost in a month (UTC), by list prices
+    #[arg(long, value_name = "N")]
+    dollars_a_month: Option<u64>,
     /// Remove what was set otherwise first
     #[arg(long)]
     reset: bool,
@@ -37,12 +46,15 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The settings that single limits are.
-    fn single(&self) -> [(&'static str, Option<u64>); 4] {
+    fn single(&self) -> [(&'static str, Option<u64>); 7] {
         [
             ("tasks_per_day", self.tasks_a_day),
             ("tasks_at_once", self.tasks_at_once),
             ("streams", self.streams),
             ("tokens_per_day", self.tokens_a_day),
+            ("deliveries_per_minute", self.deliveries_a_minute),
+            ("storage_mb", self.storage_mb),
+            ("dollars_per_month", self.dollars_a_month),
         ]
     }
 

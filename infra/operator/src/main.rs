@@ -191,11 +191,8 @@ impl Usage {
     async fn told(&self) -> Result<String, Failure> {
         let store = store(&self.stage).await?;
         let tenant = present(&store, &self.tenant).await?;
-        let settings = store.tenants().settings(&tenant).await?.unwrap_or_default();
-        let limit = domain::tokens_per_day(|key| settings.get(key).map(String::as_str));
-        let days = store.usage().last(&tenant, SystemClock.now(), self.days).await?;
-        let spent = store.ledger().spent(&tenant, SystemClock.now(), self.days).await?;
-        Ok(serde_json::json!({ "limit": limit, "days": days, "spent": spent }).to_string())
+        let used = store.ledger().used(&tenant, SystemClock.now(), self.days).await?;
+        Ok(serde_json::json!(used).to_string())
     }
 }
 

@@ -16,7 +16,7 @@ pub const METRICS: &str = "metrics";
 pub(crate) const ACKNOWLEDGED: &str = "TasksAcknowledged";
 /// A task was not admitted, because a limit is reached.
 pub(crate) const REFUSED: &str = "TasksRefused";
-/// A tenant has used four fifths of its tasks of the day; once a day and tenant.
+/// A tenant has used four fifths of what its plan has; once a day and tenant.
 pub(crate) const NEARLY_USED: &str = "PlansNearlyUsed";
 /// An attempt failed and another follows.
 pub(crate) const RETRIED: &str = "AttemptsRetried";
@@ -26,6 +26,8 @@ pub(crate) const RESUMED: &str = "TasksResumed";
 pub const NEEDS_NEWER: &str = "TasksNeedNewerRelease";
 /// From the acknowledgement of a new task until an executor had it.
 pub(crate) const STARTED: &str = "StartDelay";
+/// A task's end came before what was due of it.
+pub(crate) const EXPIRED: &str = "ExpiredWhileDue";
 /// Nothing was heard of a task in time.
 pub(crate) const TIMED_OUT: &str = "TasksTimedOut";
 

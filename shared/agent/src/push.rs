@@ -17,7 +17,7 @@ use std::time::Duration;
 use auth::KeyError;
 use auth::webhook::SenderKeys;
 use domain::trace::within;
-use domain::{Event, MessageId, PushConfigId, Revision, SecretString, TraceParent};
+use domain::{Event, MessageId, PushConfigId, Revision, SecretString, Timestamp, TraceParent};
 use outbound::{CallError, PushDelivery, PushError};
 use serde_json::Value;
 use store::{ClaimedPush, Due, Owed, PushConfig, PushSettled, Settled, StoreError, TaskKey};
@@ -189,6 +189,8 @@ enum NotDelivered {
     Sealed,
     #[error("there is no key to sign it with")]
     Unsigned(#[from] KeyError),
+    #[error("as many deliveries of the tenant left in this minute as its plan has")]
+    Paced { until: Timestamp },
 }
 
 async fn send(
@@ -197,6 +199,17 @@ async fn send(
     config: &PushConfig,
     (id, body): (MessageId, Value),
 ) -> Result<(), NotDelivered> {
+    match agent
+        .store
+        .ledger()
+        .may_deliver(&key.tenant, agent.clock.now())
+        .await
+    {
+        Ok(paced) => paced.map_err(|until| NotDelivered::Paced { until })?,
+        Err(error) => {
+            tracing::warn!(tenant.id = key.tenant.name(), %error, "a delivery leaves though its pace is not known")
+        }
+    }
     let place = associated(key, &config.id);
     let open = |sealed: &Option<String>| -> Result<Option<SecretString>, NotDelivered> {
         let Some(sealed) = sealed else { return Ok(None) };
@@ -234,7 +247,7 @@ async fn later(
     let (config, now, entropy) = (&claimed.config.id, agent.clock.now(), agent.entropy.as_ref());
     // How long its wake waits, and since when it may be claimed.
     let (wait, due, attempts) = match error {
-        NotDelivered::Push(PushError::NotNow { until }) => {
+        NotDelivered::Push(PushError::NotNow { until }) | NotDelivered::Paced { until } => {
             let wait = until.since(now) + schedule::share(SPREAD, entropy);
             (Some(wait), Due::At(*until), claimed.attempts)
         }

@@ -77,6 +77,13 @@ async fn look(agent: &Arc<Agent>, wake: &Wake) -> Result<(), WorkError> {
         return Err(WorkError::WrongAgent(key.agent.to_string()));
     }
     let (now, tenants, tasks) = (agent.clock.now(), agent.store.tenants(), agent.store.tasks());
+    if key.is_ledger() {
+        return Ok(agent
+            .store
+            .ledger()
+            .look_after(&key.tenant, &key.agent, now)
+            .await?);
+    }
     match tenants.standing(&key.tenant, now).await? {
         Standing::Active => {}
         // Whoever resumes the tenant makes it due at once. What stayed due would keep the sweeper from others.
@@ -141,6 +148,11 @@ async fn work(agent: &Arc<Agent>, key: &TaskKey, stop: &Shutdown) -> Result<Exec
         Leased::Held => return Ok(Executed::Elsewhere),
         Leased::Over(stored) => return Ok(Executed::Settled(Box::new(stored.task))),
         Leased::Missing => return Ok(Executed::Missing),
+        Leased::Expired => {
+            tracing::warn!(task.id = %key.id, "a task has expired while it was due");
+            measure::count(measure::EXPIRED, agent);
+            return Ok(Executed::Missing);
+        }
     };
     let over = stored.task.status.state.is_terminal();
     let work = Work {

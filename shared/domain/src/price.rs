@@ -2,7 +2,7 @@
 //! counted while it works and nothing more is written: DynamoDB charges by sizes and steps, which the record has; functions,
 //! requests and queues by steps alone. `tools`' `cost` holds it against counted requests.
 
-use crate::{ModelTurn, Task, TokenUsage};
+use crate::{ModelTurn, PartContent, Task, TokenUsage};
 
 /// When the prices were looked up, in what others wrote of AWS's lists since November 2024; not on AWS's own pages.
 pub const PRICED: &str = "as of November 2026";
@@ -31,7 +31,8 @@ pub const DASHBOARD_MONTH: f64 = 3.00;
 /// A metric of our own, a month.
 pub const CUSTOM_METRIC_MONTH: f64 = 0.30;
 
-/// Dollars for a million tokens: the part of a model's name by which it is known, its input, input from a cache, output.
+/// Dollars for a million tokens: the part of a model's name by which it is known, its input, input from a cache, output. They stand so in
+/// a copy of AWS's own page that somebody published in July 2025, and in others' lists until May 2026.
 const MODELS: [(&str, [f64; 3]); 4] = [
     ("nova-micro", [0.035, 0.00875, 0.14]),
     ("nova-lite", [0.06, 0.015, 0.24]),
@@ -208,6 +209,18 @@ pub fn units(task: &Task, bytes: usize) -> Units {
     }
 }
 
+/// How many bytes are kept for a task, of whose record so many are stored: with what it delegated, its chat, and the chat's own copies
+/// of its files.
+#[must_use]
+pub fn stored(task: &Task, bytes: usize) -> u64 {
+    let parts = task.history.iter().flat_map(|message| &message.parts);
+    let files = parts.map(|part| match &part.content {
+        PartContent::Raw(base64) => base64.len() as u64 / 4 * 3,
+        _ => 0,
+    });
+    whole(units(task, bytes).stored + BESIDE.stored).saturating_add(files.sum())
+}
+
 #[expect(clippy::cast_precision_loss, reason = "no count here is near to 2^52")]
 fn number(count: u64) -> f64 {
     count as f64
@@ -218,8 +231,12 @@ fn number(count: u64) -> f64 {
     clippy::cast_sign_loss,
     reason = "what is not between is cut off"
 )]
+fn whole(number: f64) -> u64 {
+    number.round() as u64
+}
+
 fn millionths(dollars: f64) -> u64 {
-    (dollars * 1e6).round() as u64
+    whole(dollars * 1e6)
 }
 
 #[cfg(test)]

@@ -20,6 +20,12 @@ pub struct Quota {
     pub streams: u64,
     /// Tokens of language models in a day (UTC).
     pub tokens_per_day: u64,
+    /// Push notifications that leave its tasks in a minute; those beyond it leave later.
+    pub deliveries_per_minute: u64,
+    /// Millions of bytes that its tasks, chats and files take, by estimate.
+    pub storage_mb: u64,
+    /// What its tasks may cost in a month (UTC), by list prices.
+    pub dollars_per_month: u64,
 }
 
 /// A plan, by the name that operators know it by.
@@ -31,25 +37,36 @@ pub struct ServicePlan {
     pub quota: Quota,
 }
 
-/// The quota of these: tasks a day and at once, streams, millions of tokens.
-const fn quota([tasks, at_once, streams, tokens]: [u64; 4]) -> Quota {
+/// The quota of these: tasks a day and at once, streams, millions of tokens, deliveries a minute, megabytes, dollars a month.
+const fn quota([tasks, at_once, streams, tokens, deliveries, megabytes, dollars]: [u64; 7]) -> Quota {
     Quota {
         tasks_per_day: tasks,
         tasks_at_once: at_once,
         streams,
         tokens_per_day: tokens * 1_000_000,
+        deliveries_per_minute: deliveries,
+        storage_mb: megabytes,
+        dollars_per_month: dollars,
     }
 }
 
 impl ServicePlan {
     /// Every plan, the smallest first.
     pub const ALL: [Self; 3] = [
-        Self::named("starter", quota([500, 20, 5, 1])),
-        Self::named("team", quota([5_000, 100, 5, 10])),
-        Self::named("business", quota([50_000, 500, 5, 100])),
+        Self::named("starter", quota([500, 20, 5, 1, 600, 2_000, 20])),
+        Self::named("team", quota([5_000, 100, 5, 10, 3_000, 20_000, 200])),
+        Self::named("business", quota([50_000, 500, 5, 100, 15_000, 200_000, 2_000])),
     ];
     /// What whoever has no plan may use.
-    pub const NONE: Quota = quota([10_000_000, 100_000, 5, 1_000_000]);
+    pub const NONE: Quota = quota([
+        10_000_000,
+        100_000,
+        5,
+        1_000_000,
+        UNPACED,
+        1_000_000_000,
+        1_000_000_000,
+    ]);
 
     const fn named(name: &'static str, quota: Quota) -> Self {
         Self { name, quota }
@@ -62,20 +79,25 @@ impl ServicePlan {
     }
 }
 
+/// So many deliveries a minute and more are not counted.
+pub const UNPACED: u64 = 1_000_000_000;
 /// Most streams of one owner, whatever their tenant's plan.
 pub const STREAMS_OF_OWNER: u64 = 5;
 /// The shares of a tenant's quota in hundredths: a user's, for whom no other is set, and a guest's.
 const USER: u64 = 10;
 const GUEST: u64 = 1;
+/// That of all guests together.
+const GUESTS: u64 = 20;
 /// What all callers without a token may use at open agents, together.
-const ANONYMOUS: Quota = quota([1_000_000, 2_000, 200, 0]);
+const ANONYMOUS: Quota = quota([1_000_000, 2_000, 200, 0, UNPACED, 0, 0]);
 /// The setting with the shares of users that have others.
 pub const SHARES: &str = "shares";
 /// Most users with a share of their own.
 const SHARES_MAX: usize = 50;
 
 impl Quota {
-    /// So many hundredths of it, rounded up: at least one of whatever there is. Streams are few for everybody alike.
+    /// So many hundredths of it, rounded up: at least one of whatever there is. Streams are few for everybody alike; pace, storage and
+    /// money have no shares.
     #[must_use]
     pub fn share(self, percent: u64) -> Self {
         let of = |all: u64| all.saturating_mul(percent).div_ceil(100);
@@ -84,7 +106,14 @@ impl Quota {
             tasks_at_once: of(self.tasks_at_once),
             streams: self.streams.min(STREAMS_OF_OWNER),
             tokens_per_day: of(self.tokens_per_day),
+            ..self
         }
+    }
+
+    /// What all guests of a tenant may use of it together: many of them leave enough to those who have signed in.
+    #[must_use]
+    pub fn of_guests(self) -> Self {
+        self.share(GUESTS)
     }
 
     /// An owner's share of it, by the setting with the shares. Everybody without a token is one owner.
@@ -141,6 +170,10 @@ pub enum Limit {
     TasksAtOnce,
     /// Streams at once.
     Streams,
+    /// What is kept.
+    Storage,
+    /// What tasks cost in a month.
+    DollarsPerMonth,
 }
 
 /// Whose limit it is, which says who can raise it.
@@ -151,6 +184,8 @@ pub enum Whose {
     Owner,
     /// The tenant's plan, which the operator changes.
     Tenant,
+    /// What all guests of the tenant may use of its plan.
+    Guests,
 }
 
 /// Why nothing is begun: a limit is reached. Its text is for whoever asked.
@@ -172,6 +207,7 @@ impl fmt::Display for OverQuota {
         let (who, own) = match self.whose {
             Whose::Owner => ("You have", "your"),
             Whose::Tenant => ("Your organisation has", "your organisation's"),
+            Whose::Guests => ("All guests together have", "the guests'"),
         };
         let (task, run, are) = match most {
             1 => ("task", "runs", "is"),
@@ -186,6 +222,14 @@ impl fmt::Display for OverQuota {
             Limit::Streams => write!(
                 f,
                 "{most} of {own} streams {are} open at once; more when one of them ends"
+            ),
+            Limit::Storage => write!(
+                f,
+                "{who} stored {most} MB, as much as may be; less each day, as what is old goes"
+            ),
+            Limit::DollarsPerMonth => write!(
+                f,
+                "{who} used this month's {most} dollars; more from the first of the next month"
             ),
         }?;
         f.write_str(", or ask your administrator")
@@ -211,6 +255,7 @@ mod tests {
             (5, 1, 5)
         );
         assert_eq!(team.share(10).tasks_at_once, 10);
+        assert_eq!(starter.of_guests().tasks_per_day, 100);
         let none = Quota {
             tasks_at_once: 0,
             ..starter
@@ -275,6 +320,14 @@ mod tests {
         assert_eq!(
             over(Limit::TasksPerDay, Whose::Tenant, 500),
             "Your organisation has used today's 500 tasks; more from 00:00 UTC, or ask your administrator"
+        );
+        assert_eq!(
+            over(Limit::TasksAtOnce, Whose::Guests, 4),
+            "4 of the guests' tasks run at once; more when one of them ends, or ask your administrator"
+        );
+        assert_eq!(
+            over(Limit::DollarsPerMonth, Whose::Tenant, 20),
+            "Your organisation has used this month's 20 dollars; more from the first of the next month, or ask your administrator"
         );
     }
 }

@@ -41,19 +41,25 @@ const TOKENS_PER_DAY: &str = "tokens_per_day";
 const TASKS_PER_DAY: &str = "tasks_per_day";
 const TASKS_AT_ONCE: &str = "tasks_at_once";
 const STREAMS: &str = "streams";
+const DELIVERIES_PER_MINUTE: &str = "deliveries_per_minute";
+const STORAGE_MB: &str = "storage_mb";
+const DOLLARS_PER_MONTH: &str = "dollars_per_month";
 /// The most that each can be: far more than anybody pays for, and far from where counts end.
 const LIMIT_MAX: u64 = 1_000_000_000_000_000;
 const TOKENS_MAX: u64 = 1_000_000_000_000;
 
 impl SettingChange {
     /// Every setting there is.
-    pub const KEYS: [&'static str; 13] = [
+    pub const KEYS: [&'static str; 16] = [
         LOCALE,
         TIME_ZONE,
         PLAN,
         TASKS_PER_DAY,
         TASKS_AT_ONCE,
         STREAMS,
+        DELIVERIES_PER_MINUTE,
+        STORAGE_MB,
+        DOLLARS_PER_MONTH,
         SHARES,
         TOKENS_PER_DAY,
         BRAND,
@@ -173,6 +179,9 @@ pub fn quota_of<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> Quota {
         tasks_at_once: or(TASKS_AT_ONCE, plan.tasks_at_once),
         streams: or(STREAMS, plan.streams),
         tokens_per_day: or(TOKENS_PER_DAY, plan.tokens_per_day),
+        deliveries_per_minute: or(DELIVERIES_PER_MINUTE, plan.deliveries_per_minute),
+        storage_mb: or(STORAGE_MB, plan.storage_mb),
+        dollars_per_month: or(DOLLARS_PER_MONTH, plan.dollars_per_month),
     }
 }
 
@@ -215,7 +224,7 @@ mod tests {
         assert_eq!(
             unknown.to_string(),
             "there is no setting \"timezone\"; there are locale, timeZone, plan, tasks_per_day, tasks_at_once, \
-             streams, shares, tokens_per_day, brand, accent, accentDark, share, start"
+             streams, deliveries_per_minute, storage_mb, dollars_per_month, shares, tokens_per_day, brand, accent, accentDark, share, start"
         );
         for (key, value) in [
             ("locale", "en_GB"),

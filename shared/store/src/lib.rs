@@ -41,7 +41,6 @@ mod purge;
 mod record;
 pub mod schema;
 mod sessions;
-mod spent;
 mod tasks;
 mod tenants;
 mod transact;
@@ -68,7 +67,8 @@ pub use identity::{
     user_name_item,
 };
 pub use ledger::{
-    Admitted, Ended, HourCounts, Ledger, OpenStream, OwnerDay, TOOK_BOUNDS, TOOK_BUCKETS, TenantDay, next_day,
+    Admitted, Ended, HourCounts, Lately, Ledger, OpenStream, OwnerDay, Spent, TOOK_BOUNDS, TOOK_BUCKETS,
+    TenantDay, Used, next_day,
 };
 pub use order_import::{IMPORTED_MAX, ImportError, ImportedOrder};
 pub use orders::{Order, OrderItem, OrderStatus, Orders};
@@ -82,7 +82,6 @@ pub use sessions::{
     Member, Opened, Person, Profile, PushSubscription, Pushes, SHARES_MAX, Session, Sessions, Share,
     SharedAgent, SignedIn, StoredMessage, Verdict, person_id,
 };
-pub use spent::{Lately, Spent};
 pub use tasks::{
     AnswerDraft, Attempts, Beat, ClaimedPush, Committed, Created, DRAFT_MAX, DUE_SHARDS, Decision, Delivery,
     DeliveryFilter, DeliveryState, Due, Head, Lease, LeaseAfter, Leased, MAX_PUSH_CONFIGS, NewRecord, Owed,
@@ -108,6 +107,7 @@ struct Inner {
     tables: Tables,
     turns: Semaphore,
     remembered: tenants::Remembered,
+    paces: ledger::Paces,
 }
 
 /// How many requests are under way at once. A burst waits here for its turn, where no time-out runs, and not in the
@@ -154,6 +154,7 @@ impl Store {
                 tables,
                 turns: Semaphore::new(AT_ONCE),
                 remembered: tenants::Remembered::default(),
+                paces: ledger::Paces::default(),
             }),
             entropy: Arc::new(SystemEntropy),
             sign_in: None,

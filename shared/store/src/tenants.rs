@@ -285,14 +285,27 @@ impl Tenants<'_> {
         owner: &Owner,
         now: Timestamp,
     ) -> Result<(Quota, Quota), StoreError> {
+        let own = self.own_settings(tenant, now).await?;
+        let all = quota_of(|key| own.get(key).map(String::as_str));
+        Ok((all, all.share_of(owner, own.get(SHARES).map(String::as_str))))
+    }
+
+    /// What the tenant may use, likewise.
+    ///
+    /// # Errors
+    /// As [`Tenants::standing`].
+    pub(crate) async fn quota(&self, tenant: &Tenant, now: Timestamp) -> Result<Quota, StoreError> {
+        let own = self.own_settings(tenant, now).await?;
+        Ok(quota_of(|key| own.get(key).map(String::as_str)))
+    }
+
+    async fn own_settings(&self, tenant: &Tenant, now: Timestamp) -> Result<TenantSettings, StoreError> {
         let record = match *tenant == Tenant::public() {
             true => None,
             false => self.record(tenant, now).await?,
         };
         let own = record.filter(|record| record.prefix == tenant.prefix());
-        let setting = |key: &str| own.as_ref()?.settings.get(key).map(String::as_str);
-        let all = quota_of(setting);
-        Ok((all, all.share_of(owner, setting(SHARES))))
+        Ok(own.map(|record| record.settings).unwrap_or_default())
     }
 
     /// What is set for the tenant; `None` where it is not known.
@@ -528,10 +541,13 @@ impl OwnSettings {
     /// A table that cannot be read makes no request fail: the last settings go on.
     async fn now(&self) -> TenantSettings {
         let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.store.tenants().record(&self.tenant, self.clock.now()).await {
-            Ok(record) => {
-                let own = record.filter(|record| record.prefix == self.tenant.prefix());
-                let settings = own.map(|record| record.settings).unwrap_or_default();
+        match self
+            .store
+            .tenants()
+            .own_settings(&self.tenant, self.clock.now())
+            .await
+        {
+            Ok(settings) => {
                 last().clone_from(&settings);
                 settings
             }

@@ -18,6 +18,8 @@ use crate::{Store, StoreError};
 pub(crate) const KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 /// Most days that are told at once.
 pub const USAGE_DAYS_MAX: u32 = 366;
+/// The end of the key of a tenant's ledger.
+const LEDGER: &str = "#host#usage#now";
 /// All that is used and reserved.
 const USED: &str = "used";
 /// Begins the attribute of each reservation: hexadecimal digits follow.
@@ -71,6 +73,16 @@ pub(crate) fn key(tenant: &Tenant, day: NaiveDate) -> Key {
         format!("{}#host#usage#{day}", tenant.prefix()),
         "USAGE".to_owned(),
     )
+}
+
+/// Where a tenant's present day and month are counted by the ledger.
+pub(crate) fn ledger_key(tenant: &Tenant) -> Key {
+    (format!("{}{LEDGER}", tenant.prefix()), "TENANT".to_owned())
+}
+
+/// The tenant whose ledger this is the key of.
+pub(crate) fn ledger_of((pk, _): &Key) -> Option<Tenant> {
+    Tenant::parse_stored(pk.strip_suffix(LEDGER)?).ok()
 }
 
 /// The day of a moment, in UTC.
@@ -167,9 +179,7 @@ impl Usage<'_> {
     /// What the database says.
     pub async fn of_day(&self, tenant: &Tenant, day: NaiveDate) -> Result<Option<DayUsage>, StoreError> {
         let item = self.store.item(self.table(), &key(tenant, day)).await?;
-        // The ledger counts tasks there too.
-        let asked = item.filter(|item| item.contains_key(USED));
-        Ok(asked.as_ref().map(|item| read(day, item)))
+        Ok(item.as_ref().map(|item| read(day, item)))
     }
 
     /// What was used on each of the last days, today first, at most [`USAGE_DAYS_MAX`]; days without any are left out.

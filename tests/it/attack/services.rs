@@ -13,6 +13,9 @@ use super::Cell::{Hidden, Is, Na};
 use super::world::{WITH_FILE, World, session_after_guest, session_of, told};
 use super::{Attack, Cell, Row, Told};
 
+/// What one task cost.
+const OF_TASK: &str = "task=";
+
 const TENANTS: &str = "the registry's entries are a tenant's, not a user's";
 const PLATFORMS: &str =
     "types are the platform's: every tenant's token is refused, which is the cell of the small scope";
@@ -255,6 +258,7 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("GET", "/api/ops/keys", ""), gone, 200),
         row(("GET", "/api/ops/tasks", ""), gone, 200),
         row(("GET", "/api/ops/usage", ""), gone, 200),
+        row(("GET", "/api/ops/usage", OF_TASK), gone, 200),
         row(("GET", "/api/ops/deliveries", ""), gone, 200),
         // The operator is told that nothing is parked there.
         row(("POST", "/api/ops/deliveries/replay", ""), gone, 409),
@@ -449,6 +453,9 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
     }
     if in_charge.is_some() && path.contains("{id}") {
         path = path.replace("{id}", &horizon(world).await);
+    }
+    if row.operation == OF_TASK {
+        path = format!("{path}?{OF_TASK}{}", world.chat_task);
     }
     if path.contains("{username}") {
         let username = match attack {

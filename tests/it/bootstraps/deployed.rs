@@ -79,8 +79,20 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     (
         "AirbnbAgentFunction",
         "Ledger",
+        "dynamodb:GetItem",
+        "the same, with an owner's first task of a day",
+    ),
+    (
+        "AirbnbAgentFunction",
+        "Ledger",
         "dynamodb:UpdateItem",
         "somebody else than a host calls it, whose tasks were not admitted before",
+    ),
+    (
+        "CalendarAgentFunction",
+        "Ledger",
+        "dynamodb:GetItem",
+        "the same, with an owner's first task of a day",
     ),
     (
         "CalendarAgentFunction",
@@ -91,14 +103,32 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     (
         "HorizonAgentFunction",
         "Ledger",
+        "dynamodb:GetItem",
+        "the same, with an owner's first task of a day",
+    ),
+    (
+        "HorizonAgentFunction",
+        "Ledger",
         "dynamodb:UpdateItem",
         "somebody else than a host calls it, whose tasks were not admitted before",
     ),
     (
         "ReportAgentFunction",
         "Ledger",
+        "dynamodb:GetItem",
+        "the same, with an owner's first task of a day",
+    ),
+    (
+        "ReportAgentFunction",
+        "Ledger",
         "dynamodb:UpdateItem",
         "somebody else than a host calls it, whose tasks were not admitted before",
+    ),
+    (
+        "WeatherAgentFunction",
+        "Ledger",
+        "dynamodb:GetItem",
+        "the same, with an owner's first task of a day",
     ),
     (
         "WeatherAgentFunction",

@@ -103,7 +103,10 @@ fn shown(settings: &TenantSettings) -> Value {
             .get(key)
             .map_or(Value::Null, |value| value.as_str().into())
     };
-    // Its description in `infra/local/src/openapi` does not know the shares yet.
-    let shown = OF_ADMINS.into_iter().filter(|key| *key != SHARES);
-    Value::Object(shown.map(|key| (key.to_owned(), value(key))).collect())
+    Value::Object(
+        OF_ADMINS
+            .into_iter()
+            .map(|key| (key.to_owned(), value(key)))
+            .collect(),
+    )
 }

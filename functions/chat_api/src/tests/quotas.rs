@@ -60,17 +60,18 @@ async fn of_five_hundred_streams_that_a_guest_wants_five_are_open_and_the_neighb
     let world = World::new().await;
     let app = world.brief_app(Duration::from_secs(60));
     let (greedy, other) = (Browser::default(), Browser::default());
+    let mut streams = vec!["/api/events".to_owned()];
     for browser in [&greedy, &other] {
-        browser
-            .post(&app, "/api/chat", &says("c", "m1", "park"))
-            .await
-            .chunks();
+        let asked = browser.post(&app, "/api/chat", &says("c", "m1", "park")).await;
+        let id = last_card(&asked.chunks())["taskId"].as_str().unwrap().to_owned();
+        streams.push(format!("/api/tasks/{id}/events"));
     }
-    let open = |browser: &Browser| {
-        let request = browser.request(Method::GET, "/api/events");
+    let open_at = |browser: &Browser, path: &str| {
+        let request = browser.request(Method::GET, path);
         let request = request.header(ACCEPT, "text/event-stream").body(Body::empty());
         app.clone().oneshot(request.unwrap())
     };
+    let open = |browser: &Browser| open_at(browser, &streams[0]);
     let wanted = futures_util::future::join_all((0..500).map(|_| open(&greedy)));
     let answers: Vec<_> = wanted.await.into_iter().map(Result::unwrap).collect();
     let of = |status| answers.iter().filter(|answer| answer.status() == status).count();
@@ -80,6 +81,14 @@ async fn of_five_hundred_streams_that_a_guest_wants_five_are_open_and_the_neighb
         .find(|answer| !answer.status().is_success())
         .unwrap();
     assert!(refused.headers().contains_key(RETRY_AFTER));
+    // Streams of tasks are of the same five, and so is another page's.
+    for answer in futures_util::future::join_all((0..960).map(|_| open_at(&greedy, &streams[1]))).await {
+        assert_eq!(answer.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
+    }
+    assert_eq!(
+        open_at(&other, &streams[2]).await.unwrap().status(),
+        StatusCode::OK
+    );
     assert_eq!(open(&other).await.unwrap().status(), StatusCode::OK);
 
     // Whoever leaves makes room.

@@ -89,15 +89,23 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
     let usage = |more: &[&str]| switchyard(&[&["usage", "--data", data, "--tenant"], more].concat());
     assert_eq!(
         out(&usage(&["umbrella"])).trim(),
-        "umbrella: no limit of its own: what its deployment allows\nno language model was asked in these days"
+        "umbrella: no limit of its own: what its deployment allows\n\
+         today 0 tasks, 0 at work; this month 0.000000 dollars of ended tasks; about 0 MB are kept\n\
+         no language model was asked in these days"
     );
     let limited = umbrella("set", &["tokens_per_day=250000"]);
     assert_eq!(limited.status.code(), Some(0), "{limited:?}");
     assert!(out(&usage(&["umbrella"])).starts_with("umbrella: limit 250,000 tokens a day (UTC)\n"));
     assert_eq!(
         out(&usage(&["umbrella", "--json"])).trim(),
-        r#"{"days":[],"limit":250000,"spent":[]}"#
+        r#"{"days":[],"limit":250000,"now":{"guests":0,"microDollars":0,"running":0,"stored":0,"tasks":0},"spent":[]}"#
     );
+    let everybody = out(&switchyard(&["usage", "--data", data, "--json"]));
+    let everybody: serde_json::Value = serde_json::from_str(&everybody).unwrap();
+    assert_eq!(everybody["umbrella"]["limit"], 250_000);
+    assert!(everybody.as_object().unwrap().len() > 1, "{everybody}");
+    let rows = out(&switchyard(&["usage", "--data", data, "--csv"]));
+    assert!(rows.starts_with("day,tenant,owner,agent,tasks"), "{rows}");
     assert!(sentence(&usage(&["nobody"])).contains("there is no tenant nobody here"));
     assert_eq!(usage(&["umbrella", "--days", "367"]).status.code(), Some(2));
     let chat = switchyard(&[

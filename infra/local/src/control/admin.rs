@@ -407,17 +407,11 @@ async fn usage(
     }
     let name = admin.control.named(&name)?;
     let site = &admin.control.site;
-    let own = site.store.tenants().settings(&name).await;
-    let own = own
-        .map_err(StartError::part("table of tenants"))?
-        .unwrap_or_default();
     let usual = site.outside.models.as_ref().map(|models| models.tokens_per_day);
-    let limit = domain::tokens_per_day(|key| own.get(key).map(String::as_str)).or(usual);
-    let listed = site.store.usage().last(&name, site.clock.now(), days).await;
-    let spent = site.store.ledger().spent(&name, site.clock.now(), days).await;
-    let spent = spent.map_err(StartError::part("ledger"))?;
-    let days = listed.map_err(StartError::part("count of tokens"))?;
-    Ok(Json(json!({ "limit": limit, "days": days, "spent": spent })))
+    let used = site.store.ledger().used(&name, site.clock.now(), days).await;
+    let mut used = used.map_err(StartError::part("ledger"))?;
+    used.limit = used.limit.or(usual);
+    Ok(Json(json!(used)))
 }
 
 async fn rotate(

@@ -66,7 +66,9 @@ pub(crate) async fn accept(
         return made.ok_or_else(A2aError::internal);
     };
     // Most such sends make their task, and cost what others cost.
-    let chosen = TaskId::parse(&id).ok().filter(|_| ways.client_task_id);
+    let chosen = TaskId::parse(&id)
+        .ok()
+        .filter(|id| ways.client_task_id && *id.as_bytes() != [0; 16]);
     // Callers without a token are one owner, so that the id is all that keeps one's task from another.
     if caller.owner.is_anonymous() && chosen.is_some_and(|chosen| !chosen.is_unguessable()) {
         let reason = "without a token, message.taskId is a random UUID (version 4 or 7)";
@@ -175,7 +177,7 @@ async fn admit(agent: &Agent, task: &Task) -> Result<Result<(), A2aError>, A2aEr
             if nearly {
                 tracing::warn!(
                     tenant.id = task.tenant.name(),
-                    "four fifths of the tenant's tasks of today are used"
+                    "four fifths of what the tenant's plan has are used"
                 );
                 measure::count(measure::NEARLY_USED, agent);
             }

@@ -177,6 +177,9 @@ async fn worked(bench: &Bench, inline: bool) {
 #[tokio::test]
 async fn where_nobody_asked_for_drafts_they_cost_no_request() {
     let bench = speaking(true).await;
+    // The first of a day begins it in the ledger.
+    let first = json!({ "message": message("m0", "hi") });
+    streamed(&bench, "ann", request("/message:stream", None), first).await;
     for other in [
         None,
         Some("urn:switchyard:a2a:drafts:v2"),

@@ -202,6 +202,8 @@ impl World {
                 let wake = match pointer.what {
                     store::PointsAt::Push(config) => Wake::push(&pointer.key, config),
                     store::PointsAt::Task => Wake::task(&pointer.key),
+                    // The host's.
+                    store::PointsAt::Ledger => continue,
                 };
                 agent::handle(&self.agent, &wake).await.unwrap();
             }
@@ -289,6 +291,30 @@ async fn what_fails_to_the_end_is_parked_and_a_replay_brings_it() {
         (status, &answer["error"]),
         (StatusCode::NOT_FOUND, &json!("nothing_owed"))
     );
+}
+
+#[tokio::test]
+async fn beyond_the_tenants_pace_deliveries_leave_later_and_none_is_lost() {
+    let mut world = world(Duration::from_secs(5)).await;
+    let (tenants, acme) = (world.agent.store.tenants(), Tenant::parse("acme").unwrap());
+    tenants.add(&acme).await.unwrap();
+    let pace = domain::SettingChange::parse("deliveries_per_minute", Some("2")).unwrap();
+    assert!(tenants.set_own(&acme, &[pace]).await.unwrap().is_some());
+    let server = answering(200).await;
+    for id in ["m1", "m2", "m3", "m4", "m5"] {
+        world.send(id, &format!("{}/hook", server.uri())).await;
+    }
+    world.drain().await;
+    for left in [2, 4, 5] {
+        assert_eq!(count(&server).await, left);
+        let owed = world.list("").await;
+        let owed: Vec<_> = owed.iter().filter(|each| each["state"] == "owed").collect();
+        assert_eq!(owed.len(), 5 - left);
+        assert!(owed.iter().all(|each| each["attempts"] == 0), "{owed:?}");
+        world.clock.advance(Duration::from_secs(60));
+        world.sweep().await;
+    }
+    assert_eq!(world.list("?parked=true").await.len(), 0);
 }
 
 #[tokio::test]

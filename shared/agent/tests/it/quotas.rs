@@ -9,7 +9,6 @@ use auth::{Refusal, TokenValidator};
 use domain::{Caller, Owner, SettingChange, Tenant, Timestamp};
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
-use store::day_of;
 
 use crate::support::{Bench, bench, done, id_of, message, now, state};
 
@@ -36,8 +35,8 @@ async fn set(bench: &Bench, settings: &[(&str, &str)]) {
 }
 
 async fn counted(bench: &Bench) -> (u64, u64) {
-    let today = day_of(domain::Clock::now(bench.clock.as_ref()));
-    let day = bench.agent.store.ledger().of_day(&acme(), today).await.unwrap();
+    let now = domain::Clock::now(bench.clock.as_ref());
+    let day = bench.agent.store.ledger().today(&acme(), now).await.unwrap();
     (day.tasks, day.running)
 }
 
@@ -149,6 +148,53 @@ async fn who_is_asked_back_can_answer_and_ask_something_else() {
         "TASK_STATE_COMPLETED"
     );
     assert_eq!(counted(&bench).await, (2, 0));
+}
+
+/// The sweeper wakes the host for its tenant's ledger, once a day; nobody can make a task under the id that stands for it.
+#[tokio::test]
+async fn a_wake_looks_after_the_ledger_and_no_task_has_its_id() {
+    let mut bench = limited(&[("tasks_per_day", "1000")]).await;
+    Arc::get_mut(&mut bench.agent).unwrap().card.extensions = a2a::carrier_extensions().into();
+    send(&bench, "ann", "m1").await;
+    bench.drain().await;
+    bench.clock.advance(Duration::from_secs(3_700));
+    let due = async || {
+        let (now, mut due) = (domain::Clock::now(bench.clock.as_ref()), Vec::new());
+        for shard in 0..store::DUE_SHARDS {
+            let page = bench
+                .agent
+                .store
+                .tasks()
+                .due(shard, now, 100, None)
+                .await
+                .unwrap();
+            due.extend(page.items);
+        }
+        due
+    };
+    let [pointer] = due().await.try_into().unwrap();
+    assert_eq!(
+        (&pointer.key.tenant, &pointer.what),
+        (&acme(), &store::PointsAt::Ledger)
+    );
+    let key = store::TaskKey {
+        agent: bench.agent.name.clone(),
+        ..pointer.key
+    };
+    agent::handle(&bench.agent, &agent::Wake::task(&key))
+        .await
+        .unwrap();
+    assert_eq!(due().await, []);
+    let mut message = message("m2", "hi");
+    message["taskId"] = json!("00000000-0000-0000-0000-000000000000");
+    let body = json!({ "message": message, "configuration": now() }).to_string();
+    let post = Request::post("/message:send")
+        .header("content-type", "application/json")
+        .header("a2a-version", "1.0")
+        .header("a2a-extensions", a2a::CLIENT_TASK_ID);
+    let (status, told) = bench.json(Some("ann"), post, &body).await;
+    assert_eq!(status, StatusCode::NOT_FOUND, "{told}");
+    assert_eq!(counted(&bench).await, (1, 0));
 }
 
 #[tokio::test]

@@ -63,6 +63,19 @@ impl TaskKey {
         due_shard(digit.unwrap_or_default())
     }
 
+    /// What stands for a tenant's ledger among the due things: no task has this id.
+    pub(super) fn ledger(tenant: Tenant) -> Option<Self> {
+        let agent = AgentName::parse("host").ok()?;
+        let id = TaskId::from_bytes([0; 16]);
+        Some(Self { tenant, agent, id })
+    }
+
+    /// True for [`PointsAt::Ledger`](super::PointsAt::Ledger)'s.
+    #[must_use]
+    pub fn is_ledger(&self) -> bool {
+        *self.id.as_bytes() == [0; 16]
+    }
+
     /// The task that a partition is of, and what the sort key names in it: itself, or one of its configurations.
     pub(crate) fn of((pk, sk): &Key) -> Option<(Self, Option<PushConfigId>)> {
         let mut parts = pk.split('#');
@@ -103,6 +116,11 @@ pub(crate) fn message_key(tenant: &Tenant, agent: &AgentName, owner: &Owner, mes
         format!("{}#{agent}#message#{owner}#{message}", tenant.prefix()),
         "MESSAGE".to_owned(),
     )
+}
+
+/// The shard that a tenant's ledger lies in.
+pub(crate) fn ledger_shard(tenant: &Tenant) -> String {
+    due_shard(tenant.prefix().bytes().map(u32::from).sum())
 }
 
 /// A partition of the index of due things.

@@ -52,7 +52,7 @@ impl Tasks<'_> {
             let Some(task) = task_item(self.table(), known.clone(), now)? else {
                 let cleared = expired_change(now);
                 self.store.update(self.table(), &place, cleared).await?;
-                return Ok(Leased::Missing);
+                return Ok(Leased::Expired);
             };
             let held = task
                 .lease_until

@@ -10,6 +10,7 @@ use crate::codec::{Item, Key, decode, key_of, parse, text_of};
 use crate::dynamo::Query;
 use crate::page::Listing;
 use crate::schema::{BY_CONTEXT, BY_DUE, BY_OWNER, Index};
+use crate::usage::ledger_of;
 use crate::{Page, PageRequest, StoreError};
 
 /// Most tasks of one conversation that are listed.
@@ -272,14 +273,16 @@ impl Tasks<'_> {
 
     fn pointer(&self, item: &Item) -> Option<Pointer> {
         let place = key_of(self.table(), item).ok();
-        let named = place.as_ref().and_then(TaskKey::of);
         let due_at = text_of(item, BY_DUE.sort).and_then(Timestamp::parse);
-        let (Some((key, config)), Some(due_at)) = (named, due_at) else {
+        let named = place.as_ref().and_then(|place| match TaskKey::of(place) {
+            Some((key, config)) => Some((key, config.map_or(PointsAt::Task, PointsAt::Push))),
+            None => Some((TaskKey::ledger(ledger_of(place)?)?, PointsAt::Ledger)),
+        });
+        let (Some((key, what)), Some(due_at)) = (named, due_at) else {
             let key = place.map(|(pk, _)| pk).unwrap_or_default();
             tracing::error!(key, "an entry of the due index is no task or delivery");
             return None;
         };
-        let what = config.map_or(PointsAt::Task, PointsAt::Push);
         Some(Pointer { key, what, due_at })
     }
 

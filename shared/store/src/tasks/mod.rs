@@ -28,7 +28,7 @@ use crate::Store;
 pub use deliveries::{Delivery, DeliveryFilter, DeliveryState};
 pub use draft::{AnswerDraft, DRAFT_MAX};
 pub use item::DUE_SHARDS;
-pub(crate) use item::{expiry, is_over};
+pub(crate) use item::{expiry, is_over, ledger_shard};
 pub use overview::Unfinished;
 pub use query::{TaskPage, TaskQuery};
 pub use revise::{Decision, Revised};
@@ -261,6 +261,8 @@ pub enum Leased {
     Over(Box<StoredTask>),
     /// There is no such task.
     Missing,
+    /// Its end came before what was due of it.
+    Expired,
 }
 
 /// What a heartbeat found.
@@ -290,6 +292,8 @@ pub enum PointsAt {
     Task,
     /// A delivery.
     Push(PushConfigId),
+    /// The ledger of the key's tenant, whose host looks whether it is right.
+    Ledger,
 }
 
 /// A delivery that the caller may make now.

@@ -148,6 +148,7 @@ impl Tasks<'_> {
             let place = match &what {
                 PointsAt::Task => key.task(),
                 PointsAt::Push(config) => key.push(config),
+                PointsAt::Ledger => continue,
             };
             let change = Change::new()
                 .set("due_at", text(now))
@@ -187,6 +188,9 @@ impl Tasks<'_> {
     /// # Errors
     /// What the database says; a repeat goes on.
     pub async fn end_left(&self, key: &TaskKey, now: Timestamp) -> Result<(), StoreError> {
+        if key.is_ledger() {
+            return self.store.ledger().look_no_more(&key.tenant).await;
+        }
         let stored = self.find(key, now).await?.map(|stored| stored.task);
         let kept = stored
             .as_ref()

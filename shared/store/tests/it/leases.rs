@@ -13,7 +13,7 @@ async fn leased(store: &Store, key: &TaskKey, holder: &str, at: u64) -> Option<S
         Leased::Taken(stored) => Some(*stored),
         Leased::Held => None,
         Leased::Over(_) => panic!("over"),
-        Leased::Missing => panic!("missing"),
+        Leased::Missing | Leased::Expired => panic!("missing"),
     }
 }
 
@@ -187,7 +187,7 @@ async fn nobody_leases_what_is_not_there_or_has_expired() {
             .lease(&key, "w", later(4000), later(4030))
             .await
             .unwrap(),
-        Leased::Missing
+        Leased::Expired
     );
     // An expired task is not found due again and again.
     assert!(due(&store, 9999).await.is_empty());

@@ -1,7 +1,7 @@
 //! The first figures: non-blocking send and get through the host, webhook, with DynamoDB calls counted.
 //!
 //! `cargo run -p tools --release --bin bench [-- --requests N --at-once N]` prints one table; `-- tokens` another, of what
-//! it costs to check a token; `-- sends` shows that a send costs the same however much is stored; `-- models` what a slow language model costs its users; `-- flood` what one tenant far over its plan costs the others. Times are of this machine in this run; compare ratios within one run. Everything is real but the network: the same routers over
+//! it costs to check a token; `-- sends` shows that a send costs the same however much is stored; `-- models` what a slow language model costs its users; `-- flood` what one tenant far over its plan costs the others; `-- streams` the same of one guest's streams. Times are of this machine in this run; compare ratios within one run. Everything is real but the network: the same routers over
 //! loopback HTTP, signed tokens, the SDK's client against the embedded engine with its SQLite file.
 
 #[path = "bench/flood.rs"]
@@ -50,6 +50,8 @@ enum Only {
     Models(models::SlowModels),
     /// How much longer ordinary tenants wait beside one that sends a hundred times what its plan allows
     Flood(flood::Flood),
+    /// What one guest who asks for 500 streams and 960 of a task costs another tenant
+    Streams(flood::Streams),
 }
 
 struct Row {
@@ -104,6 +106,7 @@ async fn main() {
         Some(Only::Sends(sends)) => return sends.run(arguments.at_once).await,
         Some(Only::Models(models)) => return models.run(arguments.at_once).await,
         Some(Only::Flood(flood)) => return flood.run().await,
+        Some(Only::Streams(streams)) => return streams.run().await,
         None => {}
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 use domain::{Clock as _, SystemClock, Tenant, Timestamp};
+use futures_util::StreamExt as _;
 use local::{Data, Options, System};
 use serde_json::{Value, json};
+use system_testing::Local;
 use tokio::time::Instant;
 use tools::figures::{Times, millis};
 
@@ -19,6 +21,8 @@ const FLOOD: &str = "flood";
 const PLAN: usize = 20;
 const TIMES: usize = 100;
 const AT_ONCE: usize = 16;
+/// From one stream that is asked for to the next.
+const EVERY: Duration = Duration::from_millis(10);
 
 /// One tenant at 100 times its plan, and the p99 of the others.
 #[derive(Args)]
@@ -76,6 +80,70 @@ impl Sender {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         panic!("the task {id} does not end")
+    }
+}
+
+/// 500 streams and 960 of a task, asked for by one guest, and the p99 of another tenant.
+#[derive(Args)]
+pub(crate) struct Streams {
+    /// Prompts of the other tenant in each phase, one after the other.
+    #[arg(long, default_value_t = 100)]
+    prompts: usize,
+}
+
+impl Streams {
+    /// Prints the figures.
+    ///
+    /// # Panics
+    /// Where more than five streams are open, or the other's p99 is more than twice what it is alone.
+    pub(crate) async fn run(self) {
+        let local = Local::start().await;
+        let (greedy, other) = (local.user("acme"), local.user("globex"));
+        let task = greedy.ask(PROMPT).await.task_id();
+        let base = local.endpoint("/tenants/acme/base").trim_end_matches('/');
+        let cookie = greedy.cookie().expect("a session");
+        let paths = std::iter::repeat_n("/api/events".to_owned(), 500);
+        let paths = paths.chain(std::iter::repeat_n(format!("/api/tasks/{task}/events"), 960));
+        let phase = async |name: &str| {
+            let mut took = Times::default();
+            for number in 0..self.prompts {
+                let began = Instant::now();
+                let answer = other.chat(&format!("{name}-{number}"), "m", PROMPT).await;
+                assert!(answer.status.is_success(), "{answer:?}");
+                took.add(began.elapsed());
+            }
+            took.within(0.99)
+        };
+        phase("warm").await;
+        let alone = phase("alone").await;
+        let wanted = paths.map(|path| {
+            let asked = system_testing::user::http().get(format!("{base}{path}"));
+            let asked = asked
+                .header("cookie", &cookie)
+                .header("accept", "text/event-stream");
+            async move { asked.send().await.expect("an answer") }
+        });
+        // Those that are open stay so as long as their answers are held.
+        let asking = futures_util::stream::iter(wanted)
+            .buffer_unordered(64)
+            .collect::<Vec<_>>();
+        let (answers, beside) = tokio::join!(asking, phase("beside"));
+        let open = answers
+            .iter()
+            .filter(|answer| answer.status().is_success())
+            .count();
+        let refused = answers.iter().filter(|answer| answer.status() == 429).count();
+        println!(
+            "Of 1,460 streams {open} are open and {refused} refused; another tenant's p99 is {} ms beside them, {} ms alone.",
+            millis(beside),
+            millis(alone)
+        );
+        local.system.stop().await;
+        assert!(
+            open <= 5 && open + refused == 1_460,
+            "{open} open, {refused} refused"
+        );
+        assert!(beside <= alone * 2, "the other waits more than twice as long");
     }
 }
 

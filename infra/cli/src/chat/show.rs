@@ -58,8 +58,7 @@ pub(super) struct Show {
     /// It ended as its user would not have it.
     declined: bool,
     way: Way,
-    /// With [`Way::Quiet`]: the words of the stream. They are an acknowledgement where the task goes on after it. On a terminal with
-    /// colours: those that are shown once they are whole.
+    /// With [`Way::Quiet`]: the words of the stream. They are an acknowledgement where the task goes on after it.
     held: String,
 }
 
@@ -99,8 +98,6 @@ impl Show {
         match self.way {
             Way::Json => {}
             Way::Quiet => self.held.push_str(&words),
-            // Markdown is drawn by whole blocks; words on the way are shown as they come.
-            Way::Whole if self.draft.is_none() && out::has_colours() => self.held.push_str(&words),
             Way::Whole => {
                 out!("{words}");
                 out::flush();
@@ -152,15 +149,8 @@ impl Show {
                 self.word(more);
             }
             "text-end" => {
-                let was_draft = self.draft.take().is_some();
-                self.answered |= was_draft;
-                match self.way {
-                    Way::Whole if !was_draft && !self.held.is_empty() => {
-                        written(&std::mem::take(&mut self.held))
-                    }
-                    Way::Whole => outln!(),
-                    Way::Quiet | Way::Json => self.word("\n"),
-                }
+                self.answered |= self.draft.take().is_some();
+                self.word("\n");
             }
             "error" => {
                 self.end_draft();
@@ -241,14 +231,11 @@ impl Show {
                 outln!("{}", serde_json::json!({ "type": "answer", "text": said }));
                 continue;
             }
-            match said.strip_prefix(shown.as_str()) {
-                Some(rest) if !shown.is_empty() => outln!("{}", plain(rest)),
-                Some(whole) => written(&plain(whole)),
-                None => {
-                    outln!();
-                    written(&plain(said));
-                }
-            }
+            let rest = said.strip_prefix(shown.as_str()).unwrap_or_else(|| {
+                outln!();
+                said
+            });
+            outln!("{}", plain(rest));
         }
     }
 
@@ -430,14 +417,6 @@ impl Show {
             self.aside(format_args!("  … {}", plain(said)));
             self.said = Some(said.to_owned());
         }
-    }
-}
-
-/// Shows a whole text: its Markdown drawn where there are colours for it.
-fn written(text: &str) {
-    match out::has_colours() {
-        true => out!("{}", termimad::MadSkin::default().term_text(text)),
-        false => outln!("{}", text.trim_end_matches('\n')),
     }
 }
 

@@ -94,7 +94,7 @@ function TenantSettings() {
       <h2>{words.settings}</h2>
       <Shown of={asked}>{(settings) => (
         <form className="asked-form" onSubmit={save} aria-label={words.settings}>
-          {Object.entries(settings).map(([name, value]) => <label key={`${name} ${value}`}>{named('settingNames', name)}<input name={name} defaultValue={value ?? ''} maxLength={80} autoComplete="off" /></label>)}
+          {Object.entries(settings).map(([name, value]) => <label key={`${name} ${value}`}>{named('settingNames', name)}<input name={name} defaultValue={value ?? ''} maxLength={name === 'shares' ? 4000 : 80} autoComplete="off" /></label>)}
           <button type="submit" className="primary" disabled={isBusy}>{words.save}</button>
           <Problem text={problem} />
         </form>

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::Args;
 use domain::{Clock as _, SystemClock, Tenant, Timestamp};
-use futures_util::StreamExt as _;
 use local::{Data, Options, System};
 use serde_json::{Value, json};
 use system_testing::Local;
@@ -116,17 +115,19 @@ impl Streams {
         };
         phase("warm").await;
         let alone = phase("alone").await;
-        let wanted = paths.map(|path| {
+        let begin = Instant::now();
+        let wanted = paths.zip(0_u32..).map(|(path, number)| {
             let asked = system_testing::user::http().get(format!("{base}{path}"));
             let asked = asked
                 .header("cookie", &cookie)
                 .header("accept", "text/event-stream");
-            async move { asked.send().await.expect("an answer") }
+            async move {
+                tokio::time::sleep_until(begin + EVERY * number).await;
+                asked.send().await.expect("an answer")
+            }
         });
         // Those that are open stay so as long as their answers are held.
-        let asking = futures_util::stream::iter(wanted)
-            .buffer_unordered(64)
-            .collect::<Vec<_>>();
+        let asking = futures_util::future::join_all(wanted);
         let (answers, beside) = tokio::join!(asking, phase("beside"));
         let open = answers
             .iter()

@@ -631,5 +631,4 @@ pub(crate) fn next_number(jobs: &[Job], plan: Option<&TaskPlan>) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "plan_tests.rs"]
 mod tests;

@@ -186,5 +186,4 @@ impl Model for Chain {
 }
 
 #[cfg(test)]
-#[path = "chain_tests.rs"]
 mod tests;

@@ -297,5 +297,4 @@ fn told(result: &ToolResult, most: usize) -> (String, bool) {
 }
 
 #[cfg(test)]
-#[path = "dialogue_tests.rs"]
 mod tests;

@@ -336,5 +336,4 @@ impl Setting {
 }
 
 #[cfg(test)]
-#[path = "settings_tests.rs"]
 mod tests;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent::{Wake, WakeDoor, wake_or_log};
 use auth::Sealer;
 use consent::Consents;
-use domain::{AgentType, AwaitedConsent, Clock, Entropy, Task, Tenant, Timestamp};
+use domain::{AgentType, AwaitedConsent, Clock, Entropy, Owner, Task, Tenant, Timestamp};
 use outbound::{Outbound, PushKeys};
 use store::Store;
 use url::Url;
@@ -53,6 +53,20 @@ impl Deps {
             let wake = Wake::for_task(task);
             wake_or_log(self.wake.as_ref(), &wake, wait).await;
         }
+    }
+
+    /// Whom the agent at a place knows an owner as: always the same, and nothing that another place knows. By the oldest key that there
+    /// is, so that a new one changes nothing as long as the one before is kept.
+    pub(crate) fn owner_at(&self, owner: &Owner, place: &str) -> Option<Owner> {
+        let purpose = format!("owner-at/{}/{owner}/{place}", self.tenant.prefix());
+        let seeds = self.sealer.derived(&purpose);
+        let id: String = seeds
+            .last()?
+            .iter()
+            .take(16)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Owner::parse(&format!("pair-{id}")).ok()
     }
 
     /// Where the user consents: an endpoint of `oauth_callback`.

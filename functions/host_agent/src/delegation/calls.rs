@@ -109,7 +109,8 @@ where
 
 fn own_token(on: OnTask<'_>, job: &Job, now: Timestamp) -> Result<SecretString, CallError> {
     let audience = job.endpoint.audience().as_str();
-    let signed = on.deps.tokens.agent(&on.task.owner, audience, now);
+    let owner = job.owner_there.as_ref().unwrap_or(&on.task.owner);
+    let signed = on.deps.tokens.agent(owner, audience, now);
     signed.map_err(|error| CallError::NotAllowed(error.to_string()))
 }
 

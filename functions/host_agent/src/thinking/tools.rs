@@ -388,6 +388,9 @@ impl Tools<'_> {
             job.chosen_task_id = webhook_token::chosen_task_id(deps, task, (number, &send.to.endpoint));
             job.link_hosts.clone_from(&send.to.link_hosts);
             job.takes_proof = send.to.takes_proof;
+            if send.to.is_foreign && !send.to.is_private {
+                job.owner_there = deps.owner_at(&task.owner, job.endpoint.audience().as_str());
+            }
             require_consent(on, &mut job, &jobs).await?;
             if job.awaited_consent().is_some() || !early.contains(&number) {
                 job.sender_keys = webhook_token::sender_keys(deps, &send.to.endpoint).await;

@@ -339,6 +339,33 @@ async fn with_earlier_private_answers_read_somebody_elses_agent_is_sent_nothing_
 }
 
 #[tokio::test]
+async fn somebody_elses_open_agent_knows_its_user_by_an_id_of_its_own() {
+    let model = Scripted::default();
+    let (world, peers) = host(elsewhere, Some(&model)).await;
+    for (peer, number) in [(&peers.weather, 1), (&peers.reports, 0)] {
+        linked(peer, number);
+    }
+    model.answers([calls([send("report", REPORT), send("weather", "Oslo")])]);
+    world.ask("A report, and the weather").await;
+    let [weather, reports] = [&peers.weather, &peers.reports].map(Peer::subjects);
+    assert_eq!(weather, ["user-1"], "ours knows whom it works for");
+    assert!(
+        reports.iter().all(|subject| subject.starts_with("pair-")),
+        "{reports:?}"
+    );
+    // The same person is the same there with the next task, and somebody else is not.
+    for (number, user) in [(2, "user-1"), (3, "user-2")] {
+        linked(&peers.reports, 0);
+        model.answers([calls([send("report", REPORT)])]);
+        world
+            .say(user, &format!("m-{number}"), "Another report", None)
+            .await;
+    }
+    let [first, again, other] = peers.reports.subjects().try_into().unwrap();
+    assert!(first == again && again != other, "{first} {again} {other}");
+}
+
+#[tokio::test]
 async fn an_agent_that_has_asked_for_a_sign_in_is_private_from_then_on() {
     let model = Scripted::default();
     let (world, peers) = host(opens, Some(&model)).await;

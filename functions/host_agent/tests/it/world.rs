@@ -8,6 +8,8 @@ use agent::{Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::body::Body;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{
     AgentName, Clock as _, EventKind, ExposeSecret, ManualClock, Revision, SystemEntropy, Task, TaskId,
     TaskState, Tenant, Timestamp,
@@ -76,6 +78,16 @@ impl Peer {
 
     pub(crate) fn tokens(&self) -> Vec<String> {
         self.tokens.lock().unwrap().clone()
+    }
+
+    /// Whom the tokens of its calls speak for.
+    pub(crate) fn subjects(&self) -> Vec<String> {
+        let subject = |token: String| {
+            let claims = token.split('.').nth(1).unwrap();
+            let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap();
+            claims["sub"].as_str().unwrap().to_owned()
+        };
+        self.tokens().into_iter().map(subject).collect()
     }
 }
 

@@ -20,7 +20,7 @@ pub use self::news::{Noted, Notification, Responder};
 pub use self::state::{AwaitedConsent, FORM_MAX, JobState, Protection, RemoteUpdate};
 use crate::rest::is_zero;
 use crate::unkept::{self, Room, Unkept};
-use crate::{AgentId, AgentType, Artifact, Heard, MessageId, TaskId, Timestamp};
+use crate::{AgentId, AgentType, Artifact, Heard, MessageId, Owner, TaskId, Timestamp};
 
 /// What a new job is made of.
 #[derive(Debug, Clone)]
@@ -93,6 +93,10 @@ pub struct Job {
     /// True where its agent takes a proof of the starter's browser with a consent of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takes_proof: bool,
+    /// Whom its agent knows the task's owner as, where that is somebody else's agent that asks for no sign-in: an id that no other
+    /// agent sees, so that two of them cannot tell that they work for the same person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_there: Option<Owner>,
     /// What was heard of it lately.
     #[serde(default, skip_serializing_if = "Heard::is_nothing")]
     pub heard: Heard,
@@ -193,6 +197,7 @@ impl Job {
             sender_keys: Vec::new(),
             link_hosts: Vec::new(),
             takes_proof: false,
+            owner_there: None,
             heard: Heard::default(),
             fetches: 0,
             fetched: false,

@@ -89,6 +89,11 @@ pub fn assert_linear(read: impl Fn(&str)) {
     assert!(slow.is_empty(), "{}", slow.join("\n"));
 }
 
+/// A text of so many letters of each shape.
+pub fn texts(letters: usize) -> impl Iterator<Item = String> {
+    shapes().map(move |shape| (shape.of)(letters))
+}
+
 /// Texts of any length, each by its name.
 struct Shape {
     name: String,

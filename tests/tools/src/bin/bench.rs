@@ -6,6 +6,8 @@
 
 #[path = "bench/flood.rs"]
 mod flood;
+#[path = "bench/hostile.rs"]
+mod hostile;
 #[path = "bench/models.rs"]
 mod models;
 #[path = "bench/sends.rs"]
@@ -50,6 +52,8 @@ enum Only {
     Models(models::SlowModels),
     /// How much longer ordinary tenants wait beside one that sends a hundred times what its plan allows
     Flood(flood::Flood),
+    /// How much longer a tenant waits beside one that sends every shape of text, and whose agent answers with 20,000 artifacts
+    Hostile(hostile::Hostile),
     /// What one guest who asks for 500 streams and 960 of a task costs another tenant
     Streams(flood::Streams),
 }
@@ -107,6 +111,7 @@ async fn main() {
         Some(Only::Models(models)) => return models.run(arguments.at_once).await,
         Some(Only::Flood(flood)) => return flood.run().await,
         Some(Only::Streams(streams)) => return streams.run().await,
+        Some(Only::Hostile(hostile)) => return hostile.run().await,
         None => {}
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -46,7 +46,7 @@ pub(crate) fn schema(form: &McpForm) -> Option<InputSchema> {
 
 /// Who asks, and for what.
 pub(crate) fn lead(form: &McpForm) -> String {
-    format!("The accommodation service asks: {}", form.message)
+    format!("The accommodation service, not Switchyard, asks: {}", form.message)
 }
 
 /// What was said to it, for the server.

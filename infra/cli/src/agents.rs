@@ -159,9 +159,9 @@ pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
-/// Text of somebody else's card, without what would move a terminal's cursor.
+/// Text of somebody else's, without what would move a terminal's cursor or turn the direction of writing.
 pub(super) fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(200).collect()
+    domain::clean(text, 200)
 }
 
 fn print(rows: &[Row]) {

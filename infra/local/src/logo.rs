@@ -136,7 +136,26 @@ fn check_svg(text: &str) -> Result<(), InvalidLogo> {
     if document.root_element().tag_name().name() != "svg" {
         return Err(InvalidLogo::Type);
     }
-    document.descendants().try_for_each(|node| check_node(&node))
+    document.descendants().try_for_each(|node| check_node(&node))?;
+    // What is used and uses something itself is drawn once for each, so that a few lines become a billion shapes.
+    let uses = |node: &Node<'_, '_>| node.descendants().any(|inner| inner.tag_name().name() == "use");
+    let target = |node: Node<'_, '_>| {
+        let link = node.attributes().find(|attribute| attribute.name().eq_ignore_ascii_case("href"));
+        link.and_then(|link| link.value().trim().strip_prefix('#').map(str::to_owned))
+    };
+    let used: Vec<String> = document
+        .descendants()
+        .filter(|node| node.tag_name().name() == "use")
+        .filter_map(target)
+        .collect();
+    let again = document.descendants().find(|node| {
+        let id = node.attribute("id").unwrap_or_default();
+        used.iter().any(|used| used == id) && uses(node)
+    });
+    match again {
+        Some(_) => Err(InvalidLogo::Forbidden("a <use> of what uses something itself".to_owned())),
+        None => Ok(()),
+    }
 }
 
 fn check_node(node: &Node<'_, '_>) -> Result<(), InvalidLogo> {
@@ -250,6 +269,7 @@ mod tests {
             r##"<rect fill="url(#a) url(//evil.example/x)"/>"##,
             r#"<rect style="background:image-set('https://evil.example/x' 1x)"/>"#,
             "<handler/>",
+            r##"<g id="a"><use href="#b"/><use href="#b"/></g><g id="b"><use href="#c"/></g><rect id="c"/><use href="#a"/>"##,
             r#"<?xml-stylesheet href="https://evil.example/x.css"?>"#,
         ] {
             let refused = check(&svg(inner));

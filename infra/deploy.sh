@@ -492,7 +492,8 @@ due_of() { # prefix [state]
   done >"$scratch/due.json"
   [ -z "${2-}" ] || "${query[@]}" --index-name by_status --key-condition-expression 'status_pk = :state' \
     --expression-attribute-values "{\":state\":{\"S\":\"$1#$2\"}}" >>"$scratch/due.json"
-  jq --compact-output '.Items[]?' "$scratch/due.json" | sort --unique >"$scratch/due"
+  # What is used is looked at once a day, and is no work under way.
+  jq --compact-output '.Items[]? | select(.pk.S | contains("#usage#") | not)' "$scratch/due.json" | sort --unique >"$scratch/due"
 }
 
 # Makes that due now (as `store::Tasks::hasten` does); what has ended meanwhile stays so.

@@ -51,6 +51,7 @@ mod spans;
 mod stays;
 mod template;
 mod tenants;
+mod terminal;
 mod token_cost;
 mod trace;
 mod two_of_a_type;

@@ -46,7 +46,10 @@ pub(crate) fn schema(form: &McpForm) -> Option<InputSchema> {
 
 /// Who asks, and for what.
 pub(crate) fn lead(form: &McpForm) -> String {
-    format!("The accommodation service, not Switchyard, asks: {}", form.message)
+    format!(
+        "The accommodation service, not Switchyard, asks: {}",
+        form.message
+    )
 }
 
 /// What was said to it, for the server.

@@ -140,7 +140,9 @@ fn check_svg(text: &str) -> Result<(), InvalidLogo> {
     // What is used and uses something itself is drawn once for each, so that a few lines become a billion shapes.
     let uses = |node: &Node<'_, '_>| node.descendants().any(|inner| inner.tag_name().name() == "use");
     let target = |node: Node<'_, '_>| {
-        let link = node.attributes().find(|attribute| attribute.name().eq_ignore_ascii_case("href"));
+        let link = node
+            .attributes()
+            .find(|attribute| attribute.name().eq_ignore_ascii_case("href"));
         link.and_then(|link| link.value().trim().strip_prefix('#').map(str::to_owned))
     };
     let used: Vec<String> = document
@@ -153,7 +155,9 @@ fn check_svg(text: &str) -> Result<(), InvalidLogo> {
         used.iter().any(|used| used == id) && uses(node)
     });
     match again {
-        Some(_) => Err(InvalidLogo::Forbidden("a <use> of what uses something itself".to_owned())),
+        Some(_) => Err(InvalidLogo::Forbidden(
+            "a <use> of what uses something itself".to_owned(),
+        )),
         None => Ok(()),
     }
 }

@@ -28,7 +28,7 @@ test('a change of the sources is on the page when it is loaded again', async (t)
   const page = await context.newPage();
   await page.goto(`${system.base('acme')}/`);
   await page.getByText('What can I do for you?').waitFor();
-  const words = join(folder, 'src/words.ts');
+  const words = join(folder, 'src/languages/en.json');
   writeFileSync(words, readFileSync(words, 'utf8').replace('What can I do for you?', 'What shall it be?'));
   const isThere = async () => {
     await page.reload();

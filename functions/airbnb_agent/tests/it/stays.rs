@@ -278,7 +278,8 @@ async fn a_form_of_the_servers_is_filled_in_by_the_user_and_the_search_goes_on()
     .await;
     let task = world.ask(OSLO).await;
     assert_eq!(state(&task), "TASK_STATE_INPUT_REQUIRED", "{task:#}");
-    let question = "The accommodation service, not Switchyard, asks: Which do you want – Kind of home (flat or house)?";
+    let question =
+        "The accommodation service, not Switchyard, asks: Which do you want – Kind of home (flat or house)?";
     assert_eq!(said(&task), question);
     let id = task["id"].as_str().unwrap();
     let task = world.told("m-2", json!([{ "text": "a boat" }]), Some(id)).await;

@@ -63,8 +63,9 @@ impl Hostile {
             |number: usize| json!({ "artifactId": number.to_string(), "parts": [{ "text": "x" }] });
         let artifacts: Vec<Value> = (0..ARTIFACTS).map(artifact).collect();
         let sending = async {
-            for (number, text) in words_testing::texts(LETTERS).cycle().enumerate() {
-                hostile.chat(&format!("h-{number}"), "m", &text).await;
+            let shapes: Vec<String> = words_testing::texts(LETTERS).collect();
+            for (number, text) in shapes.iter().cycle().enumerate() {
+                hostile.chat(&format!("h-{number}"), "m", text).await;
                 texts.fetch_add(1, Ordering::Relaxed);
             }
         };

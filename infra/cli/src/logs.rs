@@ -87,7 +87,7 @@ fn printed(entry: &Value) -> String {
         .collect();
     let of = |pointer: &str| text(entry, pointer).unwrap_or_default();
     let time = of("/timestamp").get(11..19).unwrap_or_default();
-    printable(&format!("{time} {:5} {}{more}", of("/level"), of("/message")))
+    printable(&format!("{time} {} {}{more}", of("/level"), of("/message")))
 }
 
 #[cfg(test)]
@@ -100,6 +100,6 @@ mod tests {
     fn an_entry_is_a_line() {
         let entry = json!({ "timestamp": "2026-11-28T02:41:15.161Z", "level": "WARN", "message": "late", "task.id": "t", "n": 2,
             "target": "host_agent" });
-        assert_eq!(printed(&entry), "02:41:15 WARN  late n=2 task.id=t");
+        assert_eq!(printed(&entry), "02:41:15 WARN late n=2 task.id=t");
     }
 }

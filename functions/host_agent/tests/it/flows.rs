@@ -357,9 +357,10 @@ async fn somebody_elses_open_agent_knows_its_user_by_an_id_of_its_own() {
     for (number, user) in [(2, "user-1"), (3, "user-2")] {
         linked(&peers.reports, 0);
         model.answers([calls([send("report", REPORT)])]);
-        world
+        let id = world
             .say(user, &format!("m-{number}"), "Another report", None)
             .await;
+        restarted(&world, id).await;
     }
     let [first, again, other] = peers.reports.subjects().try_into().unwrap();
     assert!(first == again && again != other, "{first} {again} {other}");

@@ -74,7 +74,7 @@ const BESIDE: [Beside; 7] = [
     Beside {
         folder: "tests/kit/words",
         uses: &["domain", "workspace_features"],
-        built_into: &[],
+        built_into: &["tools"],
     },
     Beside {
         folder: "tests/workspace_features",

@@ -51,14 +51,10 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// What a card of the host's for the tenant's callers says; its agents in the order of their ranks.
-    pub(crate) fn of<Rank: Ord>(card: &Value, rank: impl Fn(&str) -> Rank) -> Self {
-        let mut models = of(card);
-        if let Some((_, agents)) = models.split_first_mut() {
-            agents.sort_by_key(|agent| rank(&agent.id));
-        }
+    /// What a card of the host's for the tenant's callers says.
+    pub(crate) fn of(card: &Value) -> Self {
         Self {
-            models: Arc::new(models),
+            models: Arc::new(of(card)),
             open: Arc::new(OpenAgents::of(card)),
         }
     }
@@ -89,11 +85,6 @@ impl LastModels {
             .as_ref()
             .filter(|(counted, _)| now < counted.after(COUNTED))?;
         Some(used.clone())
-    }
-
-    /// Has the host be asked anew: what orders its agents has changed.
-    pub(crate) fn forget(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Keeps what was counted.
@@ -302,17 +293,10 @@ mod tests {
     }
 
     #[test]
-    fn agents_stand_in_the_order_of_their_ranks_behind_the_host() {
-        let known = Known::of(&card(), |id| id != "report");
-        let ids: Vec<&str> = known.models.iter().map(|model| model.id.as_str()).collect();
-        assert_eq!(ids, ["host", "report", "weather"]);
-    }
-
-    #[test]
     fn what_was_read_is_good_for_a_while() {
         let (last, now) = (LastModels::default(), Timestamp::from_millis(0));
         assert_eq!(last.known(now), None);
-        last.keep(&Known::of(&card(), |_| ()), now);
+        last.keep(&Known::of(&card()), now);
         assert_eq!(
             last.known(now.after(KEPT / 2)).map(|known| known.models.len()),
             Some(3)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use a2a::OpenAgents;
 use axum::Json;
 use axum::extract::State;
-use domain::Owner;
+use domain::{AgentType, Owner};
 use serde_json::{Value, json};
 
 use crate::chat::known_models::{Known, Model, Used};
@@ -25,8 +25,34 @@ pub(crate) async fn models(
 ) -> Result<Json<Value>, RouteError> {
     // Who has begun something may see how a program would ask for it: the host wants a token from everybody.
     let host = visitor.map(|_| room.host.url());
-    let models = room.models().await?;
-    Ok(Json(json!({"models": *models, "host": host})))
+    let (models, ranks) = (room.models().await?, room.ranks().await);
+    let mut models: Vec<&Model> = models.iter().collect();
+    // The host stays the first.
+    if let Some((_, agents)) = models.split_first_mut() {
+        agents.sort_by_key(|agent| ranks.of(&agent.id));
+    }
+    Ok(Json(json!({"models": models, "host": host})))
+}
+
+/// In which order an empty chat shows agents, and its examples.
+struct Ranks<'a> {
+    tenant: &'a str,
+    /// Those that an admin has pinned.
+    pinned: Vec<AgentType>,
+    used: Used,
+}
+
+impl Ranks<'_> {
+    /// The pinned first, then who is asked most.
+    fn of(&self, id: &str) -> (usize, Reverse<Option<usize>>, u64) {
+        let pinned = self.pinned.iter().position(|one| one.as_str() == id);
+        let used = self.used.iter().find(|(one, _)| one.as_str() == id);
+        // Whom nobody asks yet has a place by chance, the same each time: no name is worth more than another.
+        let mut chance = DefaultHasher::new();
+        (self.tenant, id).hash(&mut chance);
+        let used = Reverse(used.map(|(_, times)| *times));
+        (pinned.unwrap_or(usize::MAX), used, chance.finish())
+    }
 }
 
 impl AppState {
@@ -48,19 +74,17 @@ impl AppState {
         }
         let looks = Owner::parse(LOOKS);
         let looks = looks.map_err(|error| RouteError::invalid("invalid_owner", &error.to_string()))?;
-        let card = self.host.card(&looks).await?;
-        let (pinned, used) = (self.own.start().await, self.asked_lately().await);
-        let found = Known::of(&card, |id| {
-            let pinned = pinned.iter().position(|one| one.as_str() == id);
-            let used = used.iter().find(|(one, _)| one.as_str() == id);
-            // Whom nobody asks yet has a place by chance, the same each time: no name is worth more than another.
-            let mut chance = DefaultHasher::new();
-            (self.tenant.prefix(), id).hash(&mut chance);
-            let used = Reverse(used.map(|(_, times)| *times));
-            (pinned.unwrap_or(usize::MAX), used, chance.finish())
-        });
+        let found = Known::of(&self.host.card(&looks).await?);
         self.models.keep(&found, now);
         Ok(found)
+    }
+
+    async fn ranks(&self) -> Ranks<'_> {
+        Ranks {
+            tenant: self.tenant.prefix(),
+            pinned: self.own.start().await,
+            used: self.asked_lately().await,
+        }
     }
 
     /// How often each was asked lately; counted once in a while, and for the order of examples alone.
@@ -75,5 +99,23 @@ impl AppState {
         });
         self.models.keep_used(&used, now);
         used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pinned_stand_first_then_who_is_asked_most_and_others_in_no_order_of_names() {
+        let agent = |name: &str| AgentType::parse(name).unwrap();
+        let ranks = Ranks {
+            tenant: "acme",
+            pinned: vec![agent("report")],
+            used: [(agent("weather"), 3), (agent("horizon"), 9)].into(),
+        };
+        let mut ids = ["airbnb", "horizon", "report", "weather"];
+        ids.sort_by_key(|id| ranks.of(id));
+        assert_eq!(ids, ["report", "horizon", "weather", "airbnb"]);
     }
 }

@@ -18,7 +18,6 @@ use crate::error::RouteError;
 use crate::ops::registry::Verb;
 use crate::ops::users::{Admin, ask, at, own_account};
 use crate::session::guard::FromHere;
-
 use crate::state::AppState;
 
 /// So many people are on a page.
@@ -26,13 +25,13 @@ const PEOPLE: u32 = 20;
 
 /// Where the page before ended.
 #[derive(Deserialize)]
-pub(crate) struct From {
+pub(crate) struct PageStart {
     cursor: Option<Owner>,
 }
 
 /// Whose it is that is ended.
 #[derive(Deserialize)]
-pub(crate) struct Of {
+pub(crate) struct OfPerson {
     of: Option<Owner>,
 }
 
@@ -40,9 +39,9 @@ pub(crate) struct Of {
 pub(crate) async fn list(
     State(room): State<Arc<AppState>>,
     admin: Admin,
-    from: Result<Query<From>, QueryRejection>,
+    start: Result<Query<PageStart>, QueryRejection>,
 ) -> Result<Json<Value>, RouteError> {
-    let Query(From { cursor }) = from.map_err(|_| RouteError::NotFound)?;
+    let Query(PageStart { cursor }) = start.map_err(|_| RouteError::NotFound)?;
     let agents = match cursor {
         None => room.registry.agents(&admin.owner).await?,
         Some(_) => Vec::new(),
@@ -117,10 +116,10 @@ pub(crate) async fn end(
     admin: Admin,
     _: FromHere,
     path: Result<Path<(String, String)>, PathRejection>,
-    of: Result<Query<Of>, QueryRejection>,
+    of: Result<Query<OfPerson>, QueryRejection>,
 ) -> Result<StatusCode, RouteError> {
     let Path((kind, id)) = path.map_err(|_| RouteError::NotFound)?;
-    let Query(Of { of }) = of.map_err(|_| RouteError::NotFound)?;
+    let Query(OfPerson { of }) = of.map_err(|_| RouteError::NotFound)?;
     let ended = room.end(&admin, (&kind, &id), of.as_ref()).await;
     // Nothing that is not there is written down in the words of whoever asks.
     if !matches!(ended, Err(RouteError::NotFound)) {

@@ -9,7 +9,6 @@ use axum::extract::{FromRequestParts, Path, State};
 use bytes::Bytes;
 use domain::price::Cost;
 use domain::{AgentId, Owner, TaskId};
-use http::Method;
 use http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,7 +54,7 @@ pub(crate) async fn person_with(
     }
     let proved_at = session.person.map(|person| person.auth_time);
     let is_fresh = proved_at.is_some_and(|at| at.is_lately(CHANGES_FOR, room.clock.now()));
-    if parts.method != Method::GET && !is_fresh {
+    if !parts.method.is_safe() && !is_fresh {
         return Err(RouteError::SignInAgain {
             at: room.sign_in.clone(),
         });

@@ -51,7 +51,6 @@ pub(crate) async fn change(
             "the tenant's record is not there: its operator adds it",
         )
     })?;
-    room.models.forget();
     for each in &changes {
         Action::TenantSet.log(
             Some(&room.tenant),

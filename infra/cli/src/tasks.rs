@@ -180,17 +180,14 @@ fn timeline(task: &Value) -> Vec<(Timestamp, String)> {
         for (number, entry) in history.iter().enumerate() {
             let is_last = number + 1 == history.len() && number > 0;
             let took = is_last.then(|| at(entry, "/at").zip(first)).flatten();
-            let took = took.map(|(end, begin)| format!("({})", took_of(end, begin)));
+            let took = took
+                .map(|(end, begin): (Timestamp, _)| format!(" ({})", super::lines::took(end.since(begin))));
             say(entry, &name, took.unwrap_or_default());
         }
     }
     told.sort_by_key(|(when, _)| *when);
     told.dedup();
     told
-}
-
-fn took_of(end: Timestamp, begin: Timestamp) -> String {
-    took(end.since(begin))
 }
 
 #[cfg(test)]
@@ -209,7 +206,7 @@ mod tests {
         let told: Vec<String> = timeline(&task).into_iter().map(|(_, said)| said).collect();
         assert_eq!(told.len(), 5);
         assert_eq!(told[0], "host              submitted       m");
-        assert_eq!(told[3], "Weather           completed       m(3.0 s)");
+        assert_eq!(told[3], "Weather           completed       m (3.0 s)");
     }
 
     #[test]

@@ -11,6 +11,19 @@ use crate::data::secrets::Stored;
 use crate::error::{ChangeError, StartError};
 use crate::mqtt::{BrokerAccess, ORG, access};
 
+/// A client as it was let in.
+pub(crate) struct AdmittedClient {
+    pub(crate) address: AgentAddress,
+    pub(crate) password: SecretString,
+    /// Its id at the tenant's authorization server, where it is a client there.
+    pub(crate) client_id: Option<String>,
+}
+
+/// The id of such a client at the authorization server: no client of another kind has it.
+fn client_id(client: &str) -> String {
+    format!("mqtt-{client}")
+}
+
 impl Control {
     /// Gives a client of a tenant a password at the broker, another one where it has one. With redirect URIs it is a public client of
     /// the tenant's authorization server too, which people let act for them.
@@ -19,10 +32,11 @@ impl Control {
         name: &Tenant,
         client: &str,
         redirect_uris: Vec<String>,
-    ) -> Result<(AgentAddress, SecretString), ChangeError> {
+    ) -> Result<AdmittedClient, ChangeError> {
         let mut vault = self.vault.lock().await;
         let (tenant, address) = self.broker_client(name, client)?;
-        if !redirect_uris.is_empty() {
+        let client_id = (!redirect_uris.is_empty()).then(|| client_id(client));
+        if client_id.is_some() {
             let application = self.application(&tenant, client, redirect_uris);
             let store = &self.site.store;
             provision(store, &tenant, &[application], &[], &*self.site.entropy).await?;
@@ -33,7 +47,11 @@ impl Control {
         let current = self.take_over(&mut vault, draft, None).await?;
         self.list(&current.endpoints)?;
         told(Action::TenantSet, Some(&tenant), &format!("mqtt {client}"));
-        Ok((address, password))
+        Ok(AdmittedClient {
+            address,
+            password,
+            client_id,
+        })
     }
 
     /// Lets a client of a tenant in no more, neither at the broker nor at the authorization server.
@@ -44,7 +62,7 @@ impl Control {
         let draft = self.draft(&vault, kept)?;
         let current = self.take_over(&mut vault, draft, None).await?;
         let identity = self.site.store.identity();
-        let gone = identity.remove_client(&tenant, client).await;
+        let gone = identity.remove_client(&tenant, &client_id(client)).await;
         gone.map_err(StartError::part("authorization server"))?;
         // Whoever was connected before is not any more.
         if let Some(broker) = &self.site.outside.mqtt {
@@ -83,7 +101,7 @@ impl Control {
             .flat_map(|own| own.agents.values().chain([&own.host_agent]));
         let resources = endpoints.agents.values().chain(own).map(plain).collect();
         NewClient {
-            client_id: client.to_owned(),
+            client_id: client_id(client),
             name: client.to_owned(),
             secret: None,
             redirect_uris,

@@ -7,6 +7,7 @@ use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use domain::{ExposeSecret, Tenant};
+use edge::refused;
 use http::{StatusCode, header};
 use serde::Deserialize;
 use serde_json::json;
@@ -29,20 +30,23 @@ pub(super) async fn put(
     path: Result<Path<(Tenant, String)>, PathRejection>,
     body: Result<Json<Wanted>, JsonRejection>,
 ) -> Result<Response, Refused> {
-    let (Path((name, client)), Json(Wanted { mut redirect_uris })) = (path?, body?);
-    redirect_uris.truncate(REDIRECT_URIS_MAX);
-    let is_application = !redirect_uris.is_empty();
+    let (Path((name, client)), Json(Wanted { redirect_uris })) = (path?, body?);
+    if redirect_uris.len() > REDIRECT_URIS_MAX {
+        let message = format!("a client has at most {REDIRECT_URIS_MAX} redirect URIs");
+        return Err(Refused(refused(
+            StatusCode::BAD_REQUEST,
+            "invalid_request",
+            &message,
+        )));
+    }
     let control = Arc::clone(&admin.control);
     // A caller who goes away leaves no client half admitted.
-    let admitted = tokio::spawn(async move {
-        let admitted = control.admit_client(&name, &client, redirect_uris).await?;
-        Ok::<_, crate::error::ChangeError>((admitted, client))
-    });
-    let ((address, password), client) = admitted.await.map_err(|_| Refused::broken())??;
+    let admitted = tokio::spawn(async move { control.admit_client(&name, &client, redirect_uris).await });
+    let admitted = admitted.await.map_err(|_| Refused::broken())??;
     let body = json!({
-        "address": address.to_string(),
-        "password": password.expose_secret(),
-        "clientId": is_application.then_some(client),
+        "address": admitted.address.to_string(),
+        "password": admitted.password.expose_secret(),
+        "clientId": admitted.client_id,
     });
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(body)).into_response())
 }

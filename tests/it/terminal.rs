@@ -56,12 +56,12 @@ async fn a_person_talks_edits_leaves_an_answer_and_goes() {
             &["chat", "--endpoints", &list],
             &json!([{ "wait": "acme> " }, { "type": "\u{1b}[A" }, { "wait": "/tasks" }, { "type": "\u{15}\u{4}" }]),
         );
-        typed(
-            &["tasks", "--endpoints", &list],
-            &json!([{ "wait": "Weather" }, { "wait": "Horizon" }]),
-        )
+        system_testing::binary::run(&["tasks", "--endpoints", &list])
     });
-    let shown = talked.await.expect("each step");
-    assert!(shown.contains("completed"), "{shown}");
+    let listed = String::from_utf8(talked.await.expect("each step").stdout).expect("text");
+    assert!(
+        listed.contains("completed       Weather") && listed.contains("auth-required   Horizon"),
+        "{listed}"
+    );
     local.system.stop().await;
 }

@@ -341,6 +341,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "an operator looks at what models took",
     ),
     (
+        "ChatApiFunction",
+        "UsageOfTheModels",
+        "dynamodb:Query",
+        "an operator looks at the day's tasks by agent",
+    ),
+    (
         "RegistryFunction",
         "EveryTenantsCards",
         "dynamodb:DeleteItem",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{Clock, Entropy, Tenant, TokenUsage};
 use llm::{Budget, BudgetError, Reservation};
-use store::{OwnSettings, Store, TokenHold, next_day};
+use store::{OwnSettings, Store, TokenHold, TooFewTokens, next_day};
 
 /// What a tenant may spend in a day.
 pub(crate) struct DailyBudget {
@@ -44,12 +44,13 @@ impl Budget for DailyBudget {
         let usage = self.store.usage();
         let reserved = usage.reserve(&self.tenant, tokens, Some(limit), (now, &*self.entropy));
         match reserved.await {
-            Ok(Some(hold)) => Ok(Box::new(Reserved {
+            Ok(Ok(hold)) => Ok(Box::new(Reserved {
                 store: self.store.clone(),
                 tenant: self.tenant.clone(),
                 hold,
             })),
-            Ok(None) => Err(BudgetError::Spent { until: next_day(now) }),
+            Ok(Err(TooFewTokens::Spent)) => Err(BudgetError::Spent { until: next_day(now) }),
+            Ok(Err(TooFewTokens::InUse)) => Err(BudgetError::InUse),
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(tenant.id = self.tenant.name(), error, "no tokens can be reserved");

@@ -33,6 +33,9 @@ pub enum BudgetError {
         /// When there will be more.
         until: Timestamp,
     },
+    /// Other calls hold what is left, and give back what they do not take.
+    #[error("calls under way hold the tokens that are left")]
+    InUse,
     /// Nobody can say at the moment.
     #[error("the count of tokens cannot be reached")]
     Unavailable,

@@ -89,7 +89,7 @@ pub use tasks::{
     TaskQuery, Tasks, Unfinished,
 };
 pub use tenants::{Logo, OwnSettings, SETTINGS_TTL, Standing, TenantSettings, Tenants};
-pub use usage::{DayUsage, ModelUsage, TokenHold, USAGE_DAYS_MAX, Usage, day_of};
+pub use usage::{DayUsage, ModelUsage, TokenHold, TooFewTokens, USAGE_DAYS_MAX, Usage, day_of};
 pub use vectors::Vectors;
 
 /// The door to every table. Cheap to clone.

@@ -85,6 +85,15 @@ pub(crate) fn ledger_of((pk, _): &Key) -> Option<Tenant> {
     Tenant::parse_stored(pk.strip_suffix(LEDGER)?).ok()
 }
 
+/// Why so many tokens are not to be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TooFewTokens {
+    /// Calls under way have reserved what is left. They mostly take less than that, and give the rest back.
+    InUse,
+    /// The day's are used up, or fewer than so many are left of them.
+    Spent,
+}
+
 /// The day of a moment, in UTC.
 #[must_use]
 pub fn day_of(now: Timestamp) -> NaiveDate {
@@ -94,7 +103,7 @@ pub fn day_of(now: Timestamp) -> NaiveDate {
 }
 
 impl Usage<'_> {
-    /// Reserves tokens of today, where so many are left of the limit; `None` where they are not, or for no limit at all.
+    /// Reserves tokens of today, where so many are left of the limit.
     ///
     /// # Errors
     /// What the database says.
@@ -104,7 +113,7 @@ impl Usage<'_> {
         tokens: u64,
         limit: Option<u64>,
         (now, entropy): (Timestamp, &dyn Entropy),
-    ) -> Result<Option<TokenHold>, StoreError> {
+    ) -> Result<Result<TokenHold, TooFewTokens>, StoreError> {
         let mut id = [0; 8];
         entropy.fill(&mut id);
         let hold = TokenHold {
@@ -113,7 +122,7 @@ impl Usage<'_> {
             tokens,
         };
         let room = match limit.map(|limit| limit.checked_sub(tokens)) {
-            Some(None) => return Ok(None),
+            Some(None) => return Ok(Err(TooFewTokens::Spent)),
             Some(room) => room,
             None => None,
         };
@@ -128,11 +137,16 @@ impl Usage<'_> {
                 .value("room", number(room));
         }
         match self.write(tenant, hold.day, change).await? {
-            Written::Done(_) => Ok(Some(hold)),
+            Written::Done(_) => Ok(Ok(hold)),
             // A change whose first answer was lost finds itself.
+            Written::Refused(Some(item)) if item.contains_key(&hold.id) => Ok(Ok(hold)),
             Written::Refused(found) => {
-                let is_own = found.is_some_and(|item| item.contains_key(&hold.id));
-                Ok(is_own.then_some(hold))
+                let today = found.map_or_else(DayUsage::default, |item| read(hold.day, &item));
+                let taken = today.used.saturating_sub(today.reserved);
+                Ok(Err(match room.is_some_and(|room| taken <= room) {
+                    true => TooFewTokens::InUse,
+                    false => TooFewTokens::Spent,
+                }))
             }
         }
     }

@@ -167,7 +167,7 @@ impl Model for Chain {
                 }
                 // What is too much for this model may be little enough for one of shorter answers.
                 Ok(Err(Miss::Budget(BudgetError::Spent { until }))) => ModelError::Spent { until },
-                Ok(Err(Miss::Budget(fault @ BudgetError::Unavailable))) => {
+                Ok(Err(Miss::Budget(fault @ (BudgetError::InUse | BudgetError::Unavailable)))) => {
                     ModelError::Unavailable(fault.to_string())
                 }
                 Err(_) => ModelError::Unavailable("no answer came in time".to_owned()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{SystemEntropy, Tenant, Timestamp, TokenUsage};
-use store::{Store, TokenHold, day_of};
+use store::{Store, TokenHold, TooFewTokens, day_of};
 
 use crate::{now, tenant};
 
@@ -20,7 +20,7 @@ async fn reserve(
     tokens: u64,
     limit: Option<u64>,
     now: Timestamp,
-) -> Option<TokenHold> {
+) -> Result<TokenHold, TooFewTokens> {
     let usage = store.usage();
     let reserved = usage.reserve(tenant, tokens, limit, (now, &SystemEntropy));
     reserved.await.unwrap()
@@ -34,7 +34,12 @@ async fn what_is_reserved_is_counted_and_then_what_was_really_taken() {
 
     let one = reserve(&store, &acme, 1_000, Some(2_500), now()).await.unwrap();
     let two = reserve(&store, &acme, 1_000, Some(2_500), now()).await.unwrap();
-    assert_eq!(reserve(&store, &acme, 1_000, Some(2_500), now()).await, None);
+    let third = reserve(&store, &acme, 1_000, Some(2_500), now()).await;
+    assert_eq!(
+        third,
+        Err(TooFewTokens::InUse),
+        "what two calls hold may come back"
+    );
     let so_far = usage.of_day(&acme, today).await.unwrap().unwrap();
     assert_eq!((so_far.used, so_far.reserved), (2_000, 2_000));
 
@@ -46,6 +51,10 @@ async fn what_is_reserved_is_counted_and_then_what_was_really_taken() {
         .settle(&acme, &one, "bedrock:eu.nova-pro v1:0", TAKEN)
         .await
         .unwrap();
+    // 350 are really gone, and a call holds 1,000: 1,500 are had once that one has ended, 2,200 today no more.
+    let wanted = async |tokens| reserve(&store, &acme, tokens, Some(2_500), now()).await;
+    assert_eq!(wanted(1_500).await, Err(TooFewTokens::InUse));
+    assert_eq!(wanted(2_200).await, Err(TooFewTokens::Spent));
     usage.release(&acme, &one).await.unwrap();
     usage.release(&acme, &two).await.unwrap();
     usage.release(&acme, &two).await.unwrap();
@@ -74,7 +83,8 @@ async fn a_limit_of_nothing_and_of_less_than_is_wanted_lets_nothing_through() {
     let (store, _database) = store_testing::start().await;
     let acme = tenant("acme");
     for limit in [0, 999] {
-        assert_eq!(reserve(&store, &acme, 1_000, Some(limit), now()).await, None);
+        let refused = reserve(&store, &acme, 1_000, Some(limit), now()).await;
+        assert_eq!(refused, Err(TooFewTokens::Spent));
     }
     assert_eq!(
         store.usage().of_day(&acme, day_of(now())).await.unwrap(),

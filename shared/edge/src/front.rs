@@ -168,6 +168,14 @@ async fn answer(front: &Front, request: Request, next: Next, request_id: &str) -
             *response.status_mut() = StatusCode::NO_CONTENT;
             response
         }
+        // Whoever typed a wrong address reads a page of it, as where no function is at all.
+        Ok(response)
+            if reader == Reader::Person
+                && response.status() == StatusCode::NOT_FOUND
+                && refusal::formless(response.headers()) =>
+        {
+            nothing_here(reader)
+        }
         Ok(response) => refusal::typed(response, &method, request_id).await,
         Err(_panic) => {
             tracing::error!(request_id, "a handler panicked");

@@ -74,7 +74,7 @@ pub(super) async fn typed(response: Response, method: &Method, request_id: &str)
 }
 
 /// Neither a body of a form, nor one of unknown form.
-fn formless(headers: &HeaderMap) -> bool {
+pub(super) fn formless(headers: &HeaderMap) -> bool {
     let is_plain = |value: &HeaderValue| value.as_bytes().starts_with(b"text/plain");
     headers.get(CONTENT_TYPE).is_none_or(is_plain)
 }

@@ -72,6 +72,21 @@ async fn what_the_framework_refuses_is_typed() {
 }
 
 #[tokio::test]
+async fn who_opens_a_wrong_address_in_a_browser_reads_a_page() {
+    let browser = "text/html,application/xhtml+xml,*/*;q=0.8";
+    for (path, media) in [
+        ("/nowhere", "text/html; charset=utf-8"),
+        ("/own", "application/json"),
+    ] {
+        let mut request = request("GET", path);
+        request.headers_mut().insert("accept", browser.parse().unwrap());
+        let response = ask(&router(), request).await;
+        assert_eq!(response.headers().get(CONTENT_TYPE).unwrap(), media, "{path}");
+        assert!(response.status().is_client_error());
+    }
+}
+
+#[tokio::test]
 async fn the_headers_of_a_refusal_stay() {
     let response = ask(&router(), request("DELETE", "/json")).await;
     assert_eq!(response.headers().get(ALLOW).unwrap(), "POST");

@@ -57,7 +57,12 @@ async fn acknowledge(State(told): State<Told>, Json(call): Json<Value>) -> Json<
     let message = &call["params"]["message"];
     let remote = format!("remote-{}", message["messageId"].as_str().unwrap_or_default());
     let token = call["params"]["configuration"]["taskPushNotificationConfig"]["token"].as_str();
-    told(remote.clone(), token.expect("a webhook token").to_owned());
+    let Some(token) = token else {
+        // The host's look at a task that was not heard of for long.
+        let error = json!({ "code": -32001, "message": "the task is not kept" });
+        return Json(json!({ "jsonrpc": "2.0", "id": call["id"], "error": error }));
+    };
+    told(remote.clone(), token.to_owned());
     let status = json!({ "state": "TASK_STATE_SUBMITTED" });
     let task = json!({ "id": remote, "contextId": message["contextId"], "status": status });
     Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } }))

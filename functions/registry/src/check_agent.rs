@@ -45,7 +45,7 @@ pub(crate) async fn check(
             return Err(RouteError::NotFound);
         }
     }
-    Ok(Json(AgentView::warned(checked, warnings)))
+    Ok(Json(AgentView::warned(checked, warnings, Vec::new())))
 }
 
 /// The agent as its card says now. Where its endpoint did not answer, or somebody says so, that has to answer too.

@@ -25,7 +25,7 @@ use crate::declare_type;
 use crate::error::RouteError;
 use crate::pinned;
 use crate::rehearsal::{self, why};
-use crate::rules::{Terms, admit, type_names};
+use crate::rules::{Terms, admit, type_names, type_of_name};
 use crate::view::AgentView;
 
 /// Most agents of one tenant, and most global ones.
@@ -63,7 +63,7 @@ pub(crate) async fn register(
     Held(state): Held<Arc<State>>,
     body: Bytes,
 ) -> Result<(StatusCode, Json<AgentView>), RouteError> {
-    let registration: Registration = parse(&body)?;
+    let mut registration: Registration = parse(&body)?;
     if (registration.scope.is_some() || registration.private) && !writer.is_platform() {
         return Err(RouteError::Forbidden("types are the platform's to declare"));
     }
@@ -74,7 +74,7 @@ pub(crate) async fn register(
             "agents on a broker are the platform's to register",
         ));
     }
-    let by = writer.by();
+    let (by, is_platform) = (writer.by(), writer.is_platform());
     let tenant = writer.owner(registration.tenant.clone())?;
     if registration.tags.len() > MAX_ADDED {
         return Err(RouteError::Invalid(format!("at most {MAX_ADDED} tags")));
@@ -97,6 +97,9 @@ pub(crate) async fn register(
         .await
         .map_err(|reason| RouteError::Card(vec![reason]))?;
     let mut types = declared(&state).await?;
+    if is_platform {
+        name_type(&mut registration, &card, (&types, known.as_ref()))?;
+    }
     let new = new_types(&registration, &card, &types);
     types.extend(new.clone());
     let terms = Terms {
@@ -148,7 +151,40 @@ pub(crate) async fn register(
         &agent.id.to_string(),
     );
     let warnings = rehearsal::warnings(&state, &agent.card).await;
-    Ok((status, Json(AgentView::warned(agent, warnings))))
+    let new = new.into_keys().collect();
+    Ok((status, Json(AgentView::warned(agent, warnings, new))))
+}
+
+/// Gives a card that names no type the one of its own name, where that is new here, or this agent's from before.
+///
+/// # Errors
+/// Where its name gives none, or one that others are of: an agent joins them where its registration says so.
+fn name_type(
+    registration: &mut Registration,
+    card: &Value,
+    (types, known): (&BTreeMap<AgentType, TypeScope>, Option<&RegisteredAgent>),
+) -> Result<(), RouteError> {
+    let typed = registration.tags.iter().any(|tag| tag.key() == "type");
+    if typed || type_names(card).next().is_some() {
+        return Ok(());
+    }
+    let Some(name) = type_of_name(card) else {
+        return Ok(());
+    };
+    let is_own = known.is_some_and(|known| types_of(&known.skills).contains(&name));
+    if types.contains_key(&name) && !is_own {
+        return Err(RouteError::Card(vec![format!(
+            "the card: it names no type, and there is a type `{name}` already, which an agent joins by `type:{name}` alone"
+        )]));
+    }
+    let usual = match registration.tenant {
+        Some(_) => TypeScope::Tenant,
+        None => TypeScope::Global,
+    };
+    registration.scope.get_or_insert(usual);
+    let tag = Tag::parse(&format!("type:{name}")).map_err(|fault| RouteError::Invalid(fault.to_string()))?;
+    registration.tags.push(tag);
+    Ok(())
 }
 
 /// The agents that a reader sees beside this one.

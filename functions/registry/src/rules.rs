@@ -42,14 +42,23 @@ pub(crate) fn admit(card: &Value, terms: &Terms<'_>) -> Result<Vec<Vec<Tag>>, Ve
     if skills.len() > MAX_SKILLS {
         return Err(vec![format!("the card has more than {MAX_SKILLS} skills")]);
     }
-    let admitted: Vec<Vec<Tag>> = skills
+    let mut admitted: Vec<Vec<Tag>> = skills
         .iter()
         .enumerate()
         .map(|(index, skill)| skill_tags(&label(skill, index), skill, terms, &mut reasons))
         .collect();
-    let distinct: BTreeSet<&Tag> = admitted.iter().flatten().collect();
+    let mut distinct: BTreeSet<Tag> = admitted.iter().flatten().cloned().collect();
     if distinct.len() > MAX_TAGS {
         reasons.push(format!("the card has more than {MAX_TAGS} different tags"));
+    }
+    // Plain words are found too, as far as there is room: a card from elsewhere is not refused for having many.
+    for (skill, tags) in skills.iter().zip(&mut admitted) {
+        for tag in words(skill).filter_map(indexed) {
+            if !tags.contains(&tag) && (distinct.contains(&tag) || distinct.len() < MAX_TAGS) {
+                distinct.insert(tag.clone());
+                tags.push(tag);
+            }
+        }
     }
     if reasons.is_empty() {
         Ok(admitted)
@@ -65,7 +74,9 @@ pub(crate) fn added_tags(card: &Value, admitted: &[Vec<Tag>]) -> Vec<Tag> {
     let skills = skills.map(Vec::as_slice).unwrap_or_default();
     let mut added: Vec<Tag> = Vec::new();
     for (skill, tags) in skills.iter().zip(admitted) {
-        let own: Vec<Tag> = words(skill).filter_map(|word| Tag::parse(word).ok()).collect();
+        let own: Vec<Tag> = words(skill)
+            .filter_map(|word| Tag::parse(word).ok().or_else(|| indexed(word)))
+            .collect();
         for tag in tags {
             if !own.contains(tag) && !added.contains(tag) {
                 added.push(tag.clone());
@@ -76,20 +87,8 @@ pub(crate) fn added_tags(card: &Value, admitted: &[Vec<Tag>]) -> Vec<Tag> {
 }
 
 fn skill_tags(label: &str, skill: &Value, terms: &Terms<'_>, reasons: &mut Vec<String>) -> Vec<Tag> {
-    let own: Vec<(&str, Option<Tag>)> = words(skill).map(|word| (word, Tag::parse(word).ok())).collect();
-    let typed = own
-        .iter()
-        .any(|(_, tag)| tag.as_ref().is_some_and(|tag| tag.key() == "type"));
-    // A card from elsewhere has plain words as tags; whoever registers it says what it is, and the words stay words.
-    if typed || terms.added.is_empty() {
-        for (word, _) in own.iter().filter(|(_, tag)| tag.is_none()) {
-            reasons.push(format!(
-                "{label}: the tag `{}` is not `key:value`",
-                clipped(word, 60)
-            ));
-        }
-    }
-    let mut tags: Vec<Tag> = own.into_iter().filter_map(|(_, tag)| tag).collect();
+    let mut tags: Vec<Tag> = words(skill).filter_map(|word| Tag::parse(word).ok()).collect();
+    let typed = tags.iter().any(|tag| tag.key() == "type");
     let is_tenants = |tag: &Tag| tag.key() == "tenant_id";
     if typed {
         // That it changes something, whoever registers it may know better than its card says.
@@ -155,6 +154,27 @@ fn check_type(label: &str, type_: &Tag, tags: &[Tag], terms: &Terms<'_>, reasons
             }
         }
     }
+}
+
+/// What a plain word among a card's tags is found by: `tag:finance` for `finance`, `tag:hello-world` for `Hello world`. `None` for
+/// what is a tag itself, and for what cannot be in one. The word stays as it is on the card, whose signature covers it.
+pub(crate) fn indexed(word: &str) -> Option<Tag> {
+    if Tag::parse(word).is_ok() {
+        return None;
+    }
+    let words: Vec<String> = word.split_whitespace().map(str::to_lowercase).collect();
+    Tag::parse(&format!("tag:{}", words.join("-"))).ok()
+}
+
+/// The type that a card's name gives, such as `currency-converter` for `Currency Converter`.
+pub(crate) fn type_of_name(card: &Value) -> Option<AgentType> {
+    let name = card.get("name").and_then(Value::as_str)?;
+    let parts = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let parts: Vec<String> = parts
+        .filter(|part| !part.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    AgentType::parse(&parts.join("-")).ok().filter(|_| name.is_ascii())
 }
 
 /// The names behind `type:` in a card's own tags.
@@ -241,7 +261,29 @@ mod tests {
 
         let foreign = card(&[("hello", &["hello world", "demo"]), ("own", &["type:weather"])]);
         let tags = judge(&foreign, None, &["type:weather", "lang:py"]).unwrap();
-        assert_eq!(tags, [vec!["type:weather", "lang:py"], vec!["type:weather"]]);
+        let plain = ["type:weather", "lang:py", "tag:hello-world", "tag:demo"];
+        assert_eq!(tags, [plain.to_vec(), vec!["type:weather"]]);
+
+        // As many as there is room for, and none that a tag cannot hold.
+        let many: Vec<String> = (0..150).map(|n| format!("word {n}")).collect();
+        let mut words: Vec<&str> = many.iter().map(String::as_str).collect();
+        words.extend(["type:weather", "c#", "type:weather", " "]);
+        let tags = judge(&card(&[("many", &words)]), None, &[]).unwrap();
+        assert_eq!((tags[0].len(), tags[0][1].as_str()), (MAX_TAGS, "tag:word-0"));
+    }
+
+    #[test]
+    fn a_name_gives_a_type_where_it_can() {
+        for (name, expect) in [
+            ("Currency", Some("currency")),
+            ("  IT Helpdesk (v2) ", Some("it-helpdesk-v2")),
+            ("Währung", None),
+            ("…", None),
+            ("", None),
+        ] {
+            let named = type_of_name(&json!({ "name": name }));
+            assert_eq!(named.as_ref().map(AgentType::as_str), expect, "{name}");
+        }
     }
 
     #[test]
@@ -258,11 +300,7 @@ mod tests {
             &plain,
             None,
             &[],
-            &[
-                "`weather` is not",
-                "`demo` is not",
-                "skill `b`: it has no `type:`",
-            ],
+            &["skill `b`: it has no `type:`"],
         );
         check(
             &card(&[("a", &["type:weather", "tenant_id:acme"])]),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use domain::{Tag, Timestamp, TypeScope};
+use domain::{AgentType, Tag, Timestamp, TypeScope};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::{CardSignature, DeclaredType, Health, RegisteredAgent};
 
 use crate::pinned;
+use crate::rules::indexed;
 
 /// A registered agent, as its readers see it.
 #[derive(Serialize)]
@@ -33,6 +34,9 @@ pub(crate) struct AgentView {
     /// What of it will not work, where that was tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    /// The types that its registration declared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    declared: Vec<AgentType>,
 }
 
 /// A card that waits for a word.
@@ -45,11 +49,13 @@ struct PendingView {
 }
 
 impl AgentView {
-    /// An agent that was tried just now.
-    pub(crate) fn warned(agent: RegisteredAgent, warnings: Vec<String>) -> Self {
-        let mut view = Self::from(agent);
-        view.warnings = warnings;
-        view
+    /// An agent that was tried just now, and what types that declared.
+    pub(crate) fn warned(agent: RegisteredAgent, warnings: Vec<String>, declared: Vec<AgentType>) -> Self {
+        Self {
+            warnings,
+            declared,
+            ..Self::from(agent)
+        }
     }
 }
 
@@ -72,6 +78,7 @@ impl From<RegisteredAgent> for AgentView {
             link_hosts: agent.link_hosts,
             pending,
             warnings: Vec::new(),
+            declared: Vec::new(),
         }
     }
 }
@@ -87,7 +94,10 @@ fn tagged(mut card: Value, found_by: &[Vec<Tag>]) -> Value {
             }
             continue;
         };
-        for tag in tags.iter().map(ToString::to_string) {
+        // A plain word that it is found by stands there already.
+        let plain: Vec<Tag> = words.iter().filter_map(Value::as_str).filter_map(indexed).collect();
+        for tag in tags.iter().filter(|tag| !plain.contains(tag)) {
+            let tag = tag.to_string();
             if !words.iter().any(|word| *word == tag) {
                 words.push(tag.into());
             }
@@ -121,7 +131,10 @@ mod tests {
     fn the_card_carries_the_tags_it_is_found_by() {
         let card = json!({"skills": [{"id": "a", "tags": ["demo", "lang:py"]}, {"id": "b"}]});
         let tag = |text| Tag::parse(text).unwrap();
-        let found_by = [vec![tag("lang:py"), tag("type:echo")], vec![tag("type:echo")]];
+        let found_by = [
+            vec![tag("lang:py"), tag("type:echo"), tag("tag:demo")],
+            vec![tag("type:echo")],
+        ];
         let expect = json!([
             {"id": "a", "tags": ["demo", "lang:py", "type:echo"]},
             {"id": "b", "tags": ["type:echo"]},

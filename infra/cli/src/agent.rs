@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use domain::{AgentType, Tag, Tenant, TypeScope};
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use url::Url;
 
 use super::Failure;
@@ -54,7 +54,7 @@ enum Scope {
 
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  switchyard agent register http://127.0.0.1:9100 --tag type:currency --scope global"
+    after_help = "Examples:\n  switchyard agent register http://127.0.0.1:9100\n  switchyard agent register https://agent.example --type currency --tenant acme"
 )]
 pub(super) struct Register {
     #[command(flatten)]
@@ -62,8 +62,10 @@ pub(super) struct Register {
     /// The URL of the agent's card, or of the agent, such as https://agent.example/.well-known/agent-card.json
     #[arg(value_parser = checked::web_address)]
     card_url: Url,
-    /// A tag for skills without a `type:` tag of their own. `type:NAME` is the type that hosts find the agent by. May be
-    /// repeated
+    /// The type that hosts find the agent by, where its card names none. Without it, a new one of the agent's name
+    #[arg(long = "type", value_name = "NAME")]
+    type_: Option<AgentType>,
+    /// A further tag for skills without a `type:` tag of their own. May be repeated
     #[arg(long = "tag", value_name = "KEY:VALUE")]
     tags: Vec<Tag>,
     /// Register it for this tenant only; without it, for all tenants
@@ -128,6 +130,10 @@ impl Register {
             place::tenant(&endpoints, name)?;
             self.tenant = endpoints.named(name).map(|(tenant, _)| tenant.clone());
         }
+        if let Some(name) = &self.type_ {
+            let tag = Tag::parse(&format!("type:{name}")).map_err(Failure::other)?;
+            self.tags.push(tag);
+        }
         let typed = self.tags.iter().any(|tag| tag.key() == "type");
         let usual = match self.tenant {
             Some(_) => Scope::Tenant,
@@ -178,6 +184,10 @@ impl Register {
             "registered {name} for {whose} as {}",
             text(&agent, "/id").unwrap_or_default()
         );
+        let declared = agent.get("declared").and_then(Value::as_array);
+        for name in declared.into_iter().flatten().filter_map(Value::as_str) {
+            outln!("  its type `{name}` is new here");
+        }
         agents::warn(&agent);
         Ok(())
     }
@@ -188,8 +198,10 @@ fn mend(fault: &ClientError) -> &'static str {
     let said = fault.to_string();
     if said.contains("is not declared") {
         "; its type is new here: declare it by --scope global, or by --scope tenant --tenant NAME where each tenant has its own"
-    } else if said.contains("no `type:` tag") || said.contains("is not `key:value`") {
-        "; say what it is found by: --tag type:NAME"
+    } else if said.contains("no `type:` tag") {
+        "; say what it is found by: --type NAME"
+    } else if said.contains("there is a type") {
+        "; --type says so"
     } else if [
         "is global",
         "is declared as tenant",

@@ -54,10 +54,13 @@ async fn an_agent_from_elsewhere_is_registered_and_listed() {
     let url = format!("{}/card.json", elsewhere.uri());
 
     let plain = switchyard(&["agent", "register", &url, "--data", data]);
-    assert_eq!(plain.status.code(), Some(1));
-    assert!(sentence(&plain).contains("`hello world` is not `key:value`"));
-    assert!(sentence(&plain).contains("say what it is found by: --tag type:NAME"));
-    let tagged = switchyard(&["agent", "register", &url, "--tag", "type:echo", "--data", data]);
+    assert_eq!(plain.status.code(), Some(0), "{plain:?}");
+    assert!(out(&plain).contains("its type `echo-2j` is new here"));
+    let namesake = format!("{url}?two");
+    let joins = switchyard(&["agent", "register", &namesake, "--data", data]);
+    assert!(sentence(&joins).contains("there is a type `echo-2j` already"));
+    assert!(sentence(&joins).contains("--type says so"));
+    let tagged = switchyard(&["agent", "register", &url, "--type", "echo", "--data", data]);
     assert_eq!(tagged.status.code(), Some(0), "{tagged:?}");
     assert!(
         out(&tagged).contains("registered Echo[2J for all tenants as "),

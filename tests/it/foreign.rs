@@ -91,6 +91,35 @@ async fn a_javascript_agent_whose_words_come_in_pieces_is_delegated_to() {
     assert!(!said.contains("warning"), "{said}");
 }
 
+/// One command makes the agent, one starts it; nothing registers it but itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_made_by_the_command_passes_its_own_tests_joins_and_answers() {
+    let data = tempfile::tempdir().expect("a folder");
+    let up = Up::start(data.path(), free_port());
+    let folder = data.path().to_str().expect("a path");
+    let make = [
+        "agent", "new", "Wordy", "--python", "--into", folder, "--data", folder,
+    ];
+    let made = binary::run(&make);
+    assert!(made.status.success(), "{made:?}");
+    assert!(!binary::run(&make).status.success(), "nothing is written over");
+    let place = data.path().join("wordy");
+    let tested = std::process::Command::new(system_testing::python_of("venv"))
+        .arg(place.join("test_agent.py"))
+        .output()
+        .expect("it runs");
+    assert!(tested.status.success(), "{tested:?}");
+
+    let _agent = CurrencyAgent::start_python(place.join("agent.py").to_str().expect("a path"));
+    let user = User::new(up.base("acme"));
+    let answer = user.ask("Count the words: the quick brown fox").await;
+    let task = user.until(&answer.task_id(), &["completed"]).await;
+    assert_eq!(task["agentType"], "wordy", "{task:#}");
+    assert!(task["artifacts"].to_string().contains("4 words"), "{task:#}");
+    let refused = binary::run(&["agent", "new", "7/../x", "--python", "--into", folder]);
+    assert!(!refused.status.success(), "{refused:?}");
+}
+
 /// Longer than any other call may take. An agent on the official SDKs that does so has no task to be looked at, and pushes nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_that_answer_when_they_are_done_are_waited_for_and_asked_once() {

@@ -15,7 +15,7 @@ use crate::consent::{agree, code_on, link};
 
 /// Blocks that are not run here, by how they begin, with the reason.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("./tests/run tools", "it installs packages from the network"),
+    ("python3 -m venv wordy", "it installs packages from the network"),
     (
         "cargo run -- up --containers",
         "it needs Docker's bridge; containers::… run it at another address of this machine",
@@ -216,7 +216,10 @@ const SAYS: &[(&str, &[&str])] = &[
         "curl http://127.0.0.1:3000/openapi.json",
         &["\"openapi\"", "sam-env"],
     ),
-    ("cargo run -- agent register", &["EUR"]),
+    (
+        "cargo run -- chat --tenant acme --new \"Count",
+        &["Wordy", "4 words"],
+    ),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -234,7 +237,9 @@ async fn every_command_of_the_readme_does_what_it_says() {
         let said = if block == "cargo run\n" {
             reader.start(block, "Switchyard is ready");
             continue;
-        } else if block.contains("currency_agent.py") {
+        } else if block.contains("wordy/agent.py") {
+            let venv = system_testing::folder().join(".tools/venv");
+            std::os::unix::fs::symlink(venv, reader.path("wordy/.venv")).unwrap();
             reader.start(block, "\"url\"");
             continue;
         } else if block.starts_with("cargo run -- up") {

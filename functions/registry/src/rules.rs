@@ -174,7 +174,9 @@ pub(crate) fn type_of_name(card: &Value) -> Option<AgentType> {
         .filter(|part| !part.is_empty())
         .map(str::to_ascii_lowercase)
         .collect();
-    AgentType::parse(&parts.join("-")).ok().filter(|_| name.is_ascii())
+    AgentType::parse(&parts.join("-"))
+        .ok()
+        .filter(|_| name.is_ascii())
 }
 
 /// The names behind `type:` in a card's own tags.
@@ -296,12 +298,7 @@ mod tests {
             }
         };
         let plain = card(&[("a", &["weather", "type:weather"]), ("b", &["demo"])]);
-        check(
-            &plain,
-            None,
-            &[],
-            &["skill `b`: it has no `type:`"],
-        );
+        check(&plain, None, &[], &["skill `b`: it has no `type:`"]);
         check(
             &card(&[("a", &["type:weather", "tenant_id:acme"])]),
             None,

@@ -95,7 +95,11 @@ fn tagged(mut card: Value, found_by: &[Vec<Tag>]) -> Value {
             continue;
         };
         // A plain word that it is found by stands there already.
-        let plain: Vec<Tag> = words.iter().filter_map(Value::as_str).filter_map(indexed).collect();
+        let plain: Vec<Tag> = words
+            .iter()
+            .filter_map(Value::as_str)
+            .filter_map(indexed)
+            .collect();
         for tag in tags.iter().filter(|tag| !plain.contains(tag)) {
             let tag = tag.to_string();
             if !words.iter().any(|word| *word == tag) {

@@ -9,6 +9,7 @@ use url::Url;
 use super::Failure;
 use super::agents::{self, Agents, printable, text};
 use super::checked;
+use super::new_agent::New;
 use super::place::{self, RunningSystem};
 use super::registered::Registered;
 use super::rotating::Move;
@@ -18,6 +19,8 @@ use local::address::below;
 /// Register, list, check, disable and remove agents
 #[derive(Subcommand)]
 pub(super) enum Agent {
+    /// Make the folder of a new agent, which runs, is tested, and joins the running system by itself
+    New(New),
     /// Register any A2A agent by the URL of its card
     Register(Register),
     /// List the registered agents, with the health of each
@@ -87,6 +90,7 @@ pub(super) struct Register {
 impl Agent {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
+            Self::New(new) => new.run(),
             Self::Register(register) => register.run().await,
             Self::List(agents) => agents.run().await,
             Self::Remove(registered) => registered.remove().await,

@@ -29,6 +29,7 @@ mod lines;
 mod logs;
 mod mcp;
 mod mqtt;
+mod new_agent;
 pub mod onboarding;
 mod openapi;
 mod orders;

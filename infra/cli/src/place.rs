@@ -30,7 +30,8 @@ pub(super) struct RunningSystem {
 }
 
 impl RunningSystem {
-    fn endpoints_file(&self) -> PathBuf {
+    /// Where its list of endpoints is, or will be.
+    pub(super) fn endpoints_file(&self) -> PathBuf {
         self.endpoints
             .clone()
             .unwrap_or_else(|| self.data.join(endpoints::FILE))

@@ -60,17 +60,30 @@ async fn a_plain_foreign_card_becomes_registrable_by_the_tags_given_to_it() {
     let same = registry
         .call("POST", "/agents", &registry.admin(), json!({"cardUrl": url}))
         .await;
-    assert_eq!(same.status, StatusCode::OK, "its own type is joined by nobody else");
+    assert_eq!(
+        same.status,
+        StatusCode::OK,
+        "its own type is joined by nobody else"
+    );
     for tag in ["type:hello", "tag:hello-world"] {
-        let ids = registry.ids(&format!("/agents?tag={tag}"), &registry.admin()).await;
+        let ids = registry
+            .ids(&format!("/agents?tag={tag}"), &registry.admin())
+            .await;
         assert_eq!(ids.len(), 1, "{tag}");
     }
     // Another of that name joins where its registration says so, and a tenant's own token declares nothing.
     let namesake = registry.serve("/two.json", &card("Hello", &["demo"])).await;
     let body = json!({"cardUrl": namesake});
-    let refused = registry.call("POST", "/agents", &registry.admin(), body.clone()).await;
+    let refused = registry
+        .call("POST", "/agents", &registry.admin(), body.clone())
+        .await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(refused.body.to_string().contains("there is a type `hello` already"));
+    assert!(
+        refused
+            .body
+            .to_string()
+            .contains("there is a type `hello` already")
+    );
     let acme = registry.token(By::Acme, &["registry:write"]);
     let refused = registry.call("POST", "/agents", &acme, body).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
@@ -114,10 +127,7 @@ async fn a_refused_card_is_told_every_reason_and_leaves_nothing() {
             "/two",
             two,
             json!(null),
-            vec![
-                "no `type:`",
-                "`unknown` is not declared",
-            ],
+            vec!["no `type:`", "`unknown` is not declared"],
         ),
         (
             "/contradicts",

@@ -30,6 +30,12 @@ impl CurrencyAgent {
         Self::of(started("venv", "python/currency_agent.py", &arguments))
     }
 
+    /// Starts another agent on the official Python SDK, by its file.
+    #[must_use]
+    pub fn start_python(file: &str) -> Self {
+        Self::of(started("venv", file, &["--port", "0"]))
+    }
+
     /// Starts the one of `js/a2a-agent.mjs`, on the official JavaScript SDK.
     #[must_use]
     pub fn start_javascript(arguments: &[&str]) -> Self {

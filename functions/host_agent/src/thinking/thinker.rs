@@ -11,6 +11,7 @@ use tracing::Instrument as _;
 use crate::deps::Deps;
 use crate::rules::note::Note;
 use crate::rules::outcome::outcome;
+use crate::rules::patience::is_over;
 use crate::rules::plans;
 use crate::rules::transcript;
 use crate::thinking::addresses::Addresses;
@@ -159,7 +160,7 @@ impl Thinker {
                     let asked = ask(self.model.as_ref(), run, &prompt, (number, lead), &addresses);
                     match asked.instrument(span).await? {
                         Ok(answer) => answer,
-                        Err(error) => return failed(run, error),
+                        Err(error) => return Self::unworded(run, &thought, failed(run, error)),
                     }
                 }
             };
@@ -202,12 +203,28 @@ impl Thinker {
             }
             let turns = run.task().turns.iter().chain(&thought.unstored);
             if turns.filter(|turn| turn.refused).count() > REFUSED_MAX {
-                tracing::warn!(task.id = %run.task().id, "the model calls what is no tool");
-                return Ok(no_answer());
+                tracing::warn!(task.id = %run.task().id, "the model calls what is no tool, or what is done");
+                return Self::unworded(run, &thought, Ok(no_answer()));
             }
         }
         tracing::warn!(task.id = %run.task().id, "the model did not come to an answer within its steps");
-        Ok(no_answer())
+        Self::unworded(run, &thought, Ok(no_answer()))
+    }
+
+    /// How a task ends whose model says nothing: with what agents brought, in their own words. A model may only improve these. Where
+    /// nobody brought anything, as it would have ended.
+    fn unworded(
+        run: &Run,
+        thought: &Thought,
+        otherwise: Result<Outcome, ExecuteError>,
+    ) -> Result<Outcome, ExecuteError> {
+        let task = run.task();
+        let is_over = task.jobs.iter().all(is_over) && plans::asks(task).is_none();
+        let work = transcript::of_work(task, &thought.unstored);
+        match llm::brought(&work).filter(|_| is_over) {
+            Some(text) => Ok(said(run, &thought.note, text)),
+            None => otherwise,
+        }
     }
 
     /// Does what the answer calls for. Where the task changed under it, and what it answers did not, it still stands.

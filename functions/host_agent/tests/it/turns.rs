@@ -296,3 +296,50 @@ async fn what_the_rules_decide_is_stored_as_jobs_alone() {
     let task = world.ask("Will it rain in Oslo tomorrow?").await;
     assert_eq!((task.jobs.len(), task.turns.len()), (1, 0));
 }
+
+/// A task whose jobs are done is completed with what they brought: a model may only improve the words.
+#[tokio::test]
+async fn what_agents_brought_is_the_answer_where_the_model_has_no_words() {
+    let again = || calls([send("weather", "Oslo")]);
+    for (case, answers) in [
+        ("nothing is said", vec![]),
+        (
+            "no tool is called",
+            vec![calls([invalid()]), calls([invalid()]), calls([invalid()])],
+        ),
+        ("the same is called for ever", vec![again(), again(), again()]),
+        (
+            "its own tools are called for ever",
+            (0..7).map(|_| calls([STATUS])).collect(),
+        ),
+    ] {
+        let (world, model, [weather, _]) = scripted().await;
+        let forecast = remote("r-1", "COMPLETED", None, &["Sun in Oslo."]);
+        weather.then("SendMessage", Reply::Result(json!({ "task": forecast })));
+        model.answers([again()].into_iter().chain(answers));
+        let task = world.ask("What about Oslo?").await;
+        let told = (TaskState::Completed, "Sun in Oslo.".to_owned());
+        assert_eq!(status(&task), told, "{case}");
+        assert_eq!(weather.calls("SendMessage").len(), 1, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn the_same_call_has_the_result_that_is_there() {
+    let (world, model, [weather, _]) = scripted().await;
+    let forecast = remote("r-1", "COMPLETED", None, &["Sun in Oslo."]);
+    weather.then("SendMessage", Reply::Result(json!({ "task": forecast })));
+    let oslo = || send("weather", "Oslo");
+    model.answers([calls([oslo(), oslo()]), calls([oslo()]), say("It is sunny.")]);
+    let task = world.ask("What about Oslo?").await;
+    assert_eq!(status(&task), (TaskState::Completed, "It is sunny.".to_owned()));
+    assert_eq!((task.jobs.len(), weather.calls("SendMessage").len()), (1, 1));
+    let shown = model.shown();
+    let Some(Turn::Results(results)) = shown[2].turns.last() else {
+        panic!("{:?}", shown[2].turns)
+    };
+    assert!(
+        matches!(&results[0].outcome, ToolOutcome::Done(text) if text.contains("Sun in Oslo.") && text.contains("answer the user now")),
+        "{results:?}"
+    );
+}

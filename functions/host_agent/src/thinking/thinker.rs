@@ -63,9 +63,9 @@ impl Thinker {
         &self.agents
     }
 
-    /// Whether the model may call tools again once it has results.
-    pub(crate) fn goes_on(&self) -> bool {
-        self.model.goes_on()
+    /// Whether the model may change a plan that waits for its user.
+    pub(crate) fn changes_plans(&self) -> bool {
+        self.model.goes_on() || self.model.is_hosted()
     }
 
     pub(crate) fn deps(&self) -> &Deps {
@@ -144,6 +144,7 @@ impl Thinker {
             agents: agents.unwrap_or_default(),
             turns,
             today: Some(today(task)),
+            changes_plan: plans::said(task).is_some(),
         }
     }
 
@@ -330,9 +331,12 @@ fn failed(run: &Run, error: ModelError) -> Result<Outcome, ExecuteError> {
         ModelError::Unavailable(reason) => {
             tracing::warn!(task.id = %run.task().id, reason, "the model cannot be asked");
             Err(ExecuteError::Retry(
-                "I cannot think at the moment; please try again later.".to_owned(),
+                "The language model here does not answer at the moment.".to_owned(),
             ))
         }
+        ModelError::Starting => Err(ExecuteError::Retry(
+            "The language model here is starting. I go on as soon as it is there.".to_owned(),
+        )),
         ModelError::Denied(reason) => {
             tracing::error!(task.id = %run.task().id, reason, "the model does not take our requests");
             Ok(Outcome::Failed(

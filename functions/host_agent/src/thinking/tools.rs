@@ -4,7 +4,7 @@ use agent::{ExecuteError, Run, on_heap};
 use consent::{GrantNeed, covers};
 use domain::{
     AgentType, CallEnd, CallResult, EventKind, Job, MessageId, ModelTurn, NewJob, Protection, Task, TaskPlan,
-    TaskState, TurnCall, UserContext, WorkNote,
+    TurnCall, UserContext, WorkNote,
 };
 use llm::{Answer, PlannedTask, Step, Tool, ToolCall, ToolOutcome};
 use serde_json::Value;
@@ -77,13 +77,13 @@ struct Decided {
 
 /// An answer as it is stored.
 pub(crate) fn turn(number: u32, answer: &Answer, calls: Vec<TurnCall>) -> ModelTurn {
-    let opaque = answer.opaque.as_ref().filter(|_| !calls.is_empty());
     let turn = ModelTurn {
+        prompts: llm::PROMPTS,
         number,
         said: None,
         model: answer.model.clone(),
         text: answer.beside.clone(),
-        opaque: opaque.map(|opaque| opaque.value.clone()),
+        opaque: None,
         refused: false,
         usage: answer.usage,
         calls,
@@ -482,12 +482,12 @@ impl Planned {
 
 /// The result of the same call, where an agent has done it in this task: nobody does it twice unless its user says so.
 fn known(task: &Task, call: (&AgentType, &String, &Option<Value>)) -> Option<Planned> {
-    let is_done = |job: &&Job| {
-        job.remote()
-            .is_some_and(|remote| remote.state == TaskState::Completed)
-    };
     let same = |job: &&Job| (&job.agent_type, &job.instruction, &job.data) == call;
-    let job = task.jobs.iter().filter(is_done).find(same)?;
+    let job = task
+        .jobs
+        .iter()
+        .filter(|job| transcript::is_done(job))
+        .find(same)?;
     let text = format!("{SAME}\n{}", text_of(job));
     Some(Planned::Known(CallResult::new(&text, false)))
 }

@@ -28,6 +28,7 @@ mod keys;
 mod lines;
 mod logs;
 mod mcp;
+mod models_here;
 mod mqtt;
 pub mod onboarding;
 mod openapi;

@@ -6,6 +6,7 @@ mod data;
 mod drafts;
 mod faults;
 mod foreign;
+mod healed;
 mod hostile;
 mod kills;
 mod phoenix;
@@ -129,6 +130,7 @@ fn line(outcome: &Result<Answer, ModelError>) -> String {
             ..
         }) => format!("lets choose of {}", of.len()),
         Err(ModelError::Unavailable(_)) => "unavailable".to_owned(),
+        Err(ModelError::Starting) => "starting".to_owned(),
         Err(ModelError::Denied(_)) => "denied".to_owned(),
         Err(ModelError::Refused(words)) => format!("refused {words}"),
         Err(ModelError::Spent { .. }) => "spent".to_owned(),

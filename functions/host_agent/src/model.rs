@@ -74,6 +74,7 @@ pub(crate) async fn made(
         outbound: &ground.outbound,
         entropy: Arc::clone(&ground.entropy),
         budget: Arc::new(budget),
+        engine: ground.understanding.clone(),
         aws: Arc::new(move |region| {
             edge::aws::sdk_config(bedrock.endpoint.as_ref(), region.or(bedrock.region.as_deref()))
         }),

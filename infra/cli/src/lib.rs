@@ -28,6 +28,7 @@ mod keys;
 mod lines;
 mod logs;
 mod mcp;
+mod models_here;
 mod mqtt;
 mod new_agent;
 pub mod onboarding;

@@ -20,7 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use url::Url;
 
 use super::place::{self, Found};
-use super::{Failure, lines, out};
+use super::{Failure, lines, models_here, out};
 use local::data::folder;
 use local::{
     BrokerAccess, Data, GoogleClient, HostName, Live, Models, MqttBroker, Options, OwnBroker, System, models,
@@ -73,8 +73,9 @@ pub(super) struct Up {
         hide_env_values = true
     )]
     google_client_secret: Option<SecretString>,
-    /// Let this language model decide: `openai:URL,MODEL[,key-env=NAME]` (any server with the Chat Completions API; the
-    /// variable NAME holds its key) or `bedrock:MODEL_ID`. May be repeated: if a model does not answer, the next is asked; the
+    /// Let this language model decide: `openai:URL,MODEL[,key-env=NAME][,context=TOKENS][,max-tokens=N][,first-byte=SECONDS]`
+    /// (any server with the Chat Completions API; the variable NAME holds its key), `bedrock:MODEL_ID`, or `auto` (Ollama,
+    /// llama.cpp's server, LM Studio or vLLM on this machine, on its usual port). May be repeated: if a model does not answer, the next is asked; the
     /// last may be `rules`, the built-in rules, which decide if no model is named
     #[arg(long, value_name = "MODEL")]
     model: Vec<String>,
@@ -334,7 +335,8 @@ impl Up {
                 ));
             }
         };
-        let models = match (self.model.as_slice(), self.embed) {
+        let named = models_here::named(self.model).await?;
+        let models = match (named.as_slice(), self.embed) {
             ([], None) => None,
             (names, embed) => {
                 let mut env = Env::process();

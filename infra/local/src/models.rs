@@ -30,7 +30,9 @@ pub const TOKENS_PER_DAY: u64 = 1_000_000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelNameError {
     /// It is of no known form.
-    #[error("a model is openai:URL,MODEL[,key-env=NAME], bedrock:MODEL_ID or rules")]
+    #[error(
+        "a model is openai:URL,MODEL[,key-env=NAME][,context=TOKENS][,max-tokens=N][,first-byte=SECONDS], bedrock:MODEL_ID or rules"
+    )]
     Form,
     /// The variable with its key is not set.
     #[error("the variable {0}, which should hold the key of a model, is not set")]
@@ -85,13 +87,26 @@ impl Models {
                 else {
                     return Err(ModelNameError::Form);
                 };
-                let key = match (parts.next(), parts.next()) {
-                    (None, _) => None,
-                    (Some(key), None) => Some(key.strip_prefix("key-env=").ok_or(ModelNameError::Form)?),
-                    (Some(_), Some(_)) => return Err(ModelNameError::Form),
-                };
-                let secret = key.map(|variable| self.key(variable, env)).transpose()?;
-                Ok(json!({"kind": "openai", "url": url, "model": model, "key": secret}))
+                let mut entry = json!({"kind": "openai", "url": url, "model": model, "key": null});
+                for part in parts {
+                    let (name, value) = part.split_once('=').ok_or(ModelNameError::Form)?;
+                    let number = || value.parse::<u32>().map_err(|_| ModelNameError::Form);
+                    let (field, value) = match name {
+                        "key-env" => ("key", Value::from(self.key(value, env)?)),
+                        "context" => ("prompt_tokens", number()?.into()),
+                        "max-tokens" => ("max_tokens", number()?.into()),
+                        "first-byte" => ("first_byte", number()?.into()),
+                        _ => return Err(ModelNameError::Form),
+                    };
+                    let fields = entry.as_object_mut().ok_or(ModelNameError::Form)?;
+                    let is_new = fields
+                        .insert(field.to_owned(), value)
+                        .is_none_or(|before| before.is_null());
+                    if !is_new {
+                        return Err(ModelNameError::Form);
+                    }
+                }
+                Ok(entry)
             }
             _ => Err(ModelNameError::Form),
         }
@@ -124,6 +139,7 @@ mod tests {
         let models = named(&[
             "openai:https://m.example/v1,a:b/c,key-env=KEY",
             "openai:http://localhost:11434/v1,llama3.2",
+            "openai:http://localhost:8080/v1,q,context=8000,max-tokens=512,first-byte=300",
             "bedrock:eu.amazon.nova-pro-v1:0",
             "rules",
         ]);
@@ -134,6 +150,8 @@ mod tests {
             json!([
                 {"kind": "openai", "url": "https://m.example/v1", "model": "a:b/c", "key": "switchyard/models/KEY"},
                 {"kind": "openai", "url": "http://localhost:11434/v1", "model": "llama3.2", "key": null},
+                {"kind": "openai", "url": "http://localhost:8080/v1", "model": "q", "key": null,
+                    "prompt_tokens": 8000, "max_tokens": 512, "first_byte": 300},
                 {"kind": "bedrock", "model": "eu.amazon.nova-pro-v1:0", "region": "eu-north-1"},
                 {"kind": "rules"},
             ])

@@ -29,6 +29,9 @@ pub struct ModelTurn {
     pub number: u32,
     /// Which model it was, such as `bedrock:MODEL_ID`.
     pub model: String,
+    /// Which version of our prompts it answered; 0 where nobody asked by any.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub prompts: u32,
     /// The user's message that it answers, where that is not the one the task was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<MessageId>,
@@ -48,6 +51,10 @@ pub struct ModelTurn {
     /// model alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Value>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl ModelTurn {
@@ -169,6 +176,7 @@ mod tests {
     #[test]
     fn what_is_too_large_is_not_kept() {
         let turn = ModelTurn {
+            prompts: 0,
             number: 0,
             model: "m".into(),
             said: None,
@@ -181,6 +189,7 @@ mod tests {
         let kept = turn.clone().bounded();
         assert!(kept.text.len() <= TURN_TEXT_MAX && kept.opaque.is_none());
         let small = ModelTurn {
+            prompts: 0,
             text: "well".into(),
             opaque: Some(7.into()),
             ..turn

@@ -14,23 +14,6 @@ const TAGS_MAX: usize = 24;
 /// Of a card, whatever its skills.
 const EXAMPLES_MAX: usize = 32;
 const EXAMPLE_MAX: usize = 240;
-/// Most examples of a skill that a language model is shown.
-const EXAMPLES_SHOWN: usize = 4;
-
-/// Most characters of a skill's description where room is short.
-const SKILL_SHORT: usize = 120;
-
-/// How much of an [`AgentBrief`] is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keeps {
-    /// All that a language model needs of it: examples in many languages are for who finds agents by their words.
-    Everything,
-    /// All but examples.
-    Skills,
-    /// What it is, without its skills.
-    Description,
-}
-
 /// One kind of agent that can be delegated to, as its card describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentBrief {
@@ -99,28 +82,6 @@ impl AgentBrief {
         }
     }
 
-    /// The same in fewer words, where many agents must fit into one prompt: without its examples, and then without its
-    /// skills.
-    pub(crate) fn shortened(&self, keeps: Keeps) -> Self {
-        let mut short = self.clone();
-        match keeps {
-            Keeps::Everything => {
-                for skill in &mut short.skills {
-                    skill.examples.truncate(EXAMPLES_SHOWN);
-                }
-            }
-            Keeps::Skills => {
-                for skill in &mut short.skills {
-                    skill.examples.clear();
-                    skill.input = None;
-                    skill.description = clean(&skill.description, SKILL_SHORT);
-                }
-            }
-            Keeps::Description => short.skills.clear(),
-        }
-        short
-    }
-
     /// What it is found by.
     #[must_use]
     pub fn agent_type(&self) -> &AgentType {
@@ -145,9 +106,21 @@ impl AgentBrief {
         &self.skills
     }
 
-    /// Whether any of its skills says what it takes as data.
-    pub(crate) fn takes_data(&self) -> bool {
-        self.skills.iter().any(|skill| skill.input.is_some())
+    /// What it does, in so many characters: its own description, or those of its skills.
+    pub(crate) fn does(&self, most: usize) -> String {
+        let skills = self.skills.iter().map(|skill| match skill.description.as_str() {
+            "" => skill.name.as_str(),
+            described => described,
+        });
+        let told: Vec<&str> = std::iter::once(self.description.as_str()).chain(skills).collect();
+        clean(told.join(" ").trim(), most)
+    }
+
+    /// What its skills take as data, where one of them says so.
+    pub(crate) fn input(&self) -> Option<&Value> {
+        self.skills
+            .iter()
+            .find_map(|skill| Some(skill.input.as_ref()?.as_json()))
     }
 
     /// Why no skill of it takes this data, for the model that wrote it.

@@ -34,13 +34,13 @@ pub use brief::{AgentBrief, CardText, SkillBrief, SkillText, catalogue, fence};
 pub use budget::{Budget, BudgetError, Reservation, Unlimited};
 pub use domain::{clean, clean_lines};
 pub use hosted::{
-    AwsSettings, Bedrock, Chain, ChainLimits, Dialogue, Fault, Link, ModelList, ModelListError, ModelParts,
-    OpenAi, Provider, SentenceModel, SentenceSetting,
+    AwsSettings, Bedrock, Chain, ChainLimits, Dialogue, Fault, Form, Gathered, Link, ModelList,
+    ModelListError, ModelParts, OpenAi, PROMPTS, Provider, SentenceModel, SentenceSetting,
 };
 pub use model::{
-    Answer, Draft, Model, ModelError, NoDraft, Opaque, PlannedTask, Prompt, Step, Today, Tool, ToolCall,
-    ToolOutcome, ToolResult, Turn, Why,
+    Answer, Draft, Model, ModelError, NoDraft, PlannedTask, Prompt, Step, Today, Tool, ToolCall, ToolOutcome,
+    ToolResult, Turn, Why,
 };
 pub use models::offline;
 pub use nlu::InputSchema;
-pub use rules::{Clause, Rules, best_fitting, cards, clauses, offer, summary};
+pub use rules::{Clause, Rules, best_fitting, brought, cards, clauses, offer, summary};

@@ -1,5 +1,7 @@
 //! The door: what a model is shown, and what it may answer.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate};
 use domain::{AgentType, Clause, TaskId, Timestamp, TokenUsage};
@@ -29,7 +31,15 @@ pub trait Model: Send + Sync {
     fn goes_on(&self) -> bool {
         true
     }
+
+    /// How long it may take to answer.
+    fn longest(&self) -> Duration {
+        LONGEST
+    }
 }
+
+/// How long an answer may take, where nobody says otherwise.
+pub(crate) const LONGEST: Duration = Duration::from_secs(75);
 
 /// Sees the words of an answer as they come. It must not block: who writes them somewhere does that beside.
 pub trait Draft: Send {
@@ -58,6 +68,8 @@ pub struct Prompt {
     pub turns: Vec<Turn>,
     /// The day on which it is asked, where that is known.
     pub today: Option<Today>,
+    /// What was said last is about a plan that waits for its user.
+    pub changes_plan: bool,
 }
 
 /// A day, as a model is told: what "tomorrow" is the day after.
@@ -88,8 +100,6 @@ pub enum Turn {
     User(String),
     /// We said something. Before [`Turn::Calls`] it was said beside them.
     Said(String),
-    /// What the model's provider wants to see again before the calls that follow.
-    Thought(Opaque),
     /// We called tools.
     Calls(Vec<ToolCall>),
     /// What the tools answered.
@@ -111,8 +121,6 @@ pub struct Answer {
     pub is_cut: bool,
     /// What it took.
     pub usage: TokenUsage,
-    /// What its provider wants to see again.
-    pub opaque: Option<Opaque>,
 }
 
 impl Answer {
@@ -133,23 +141,12 @@ impl From<Step> for Answer {
             model: RULES.to_owned(),
             is_cut: false,
             usage: TokenUsage::default(),
-            opaque: None,
         }
     }
 }
 
 /// The name of the rules router among models.
 pub(crate) const RULES: &str = "rules";
-
-/// What a provider wants to see again in the turns that follow, such as signed reasoning. It means something to its own
-/// model alone.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Opaque {
-    /// The model, as [`Answer::model`] has it.
-    pub model: String,
-    /// Its provider's own.
-    pub value: Value,
-}
 
 /// What a model decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,8 +155,7 @@ pub enum Step {
     Say(String),
     /// Call these tools, all at once.
     Call(Vec<ToolCall>),
-    /// Let the user say which agent gets what was said, if any. Only the offline model asks so: a hosted model asks in words of
-    /// its own.
+    /// Let the user say which agent gets what was said, if any.
     Choose {
         /// The types there are to choose from, the likeliest first.
         of: Vec<AgentType>,
@@ -279,6 +275,9 @@ pub enum ModelError {
     /// It could not be reached or is overloaded; a later try may succeed.
     #[error("the model cannot be reached: {0}")]
     Unavailable(String),
+    /// It is being loaded, and answers soon.
+    #[error("the model is starting")]
+    Starting,
     /// Its provider does not take what we send: a wrong key, an unknown model, a prompt that is too long. Only the
     /// operator can help.
     #[error("the model does not take our requests: {0}")]

@@ -17,9 +17,6 @@ use super::*;
 const PROMPT: &str = "Will it rain in Oslo tomorrow?";
 const WORDS: &str = "It stays dry in Oslo tomorrow, as far as anybody can tell today.";
 
-/// What a model that goes on is shown again when results are there: who there is (one look at the registry's editions), and what was
-/// said before (one query of the conversation).
-const SHOWN_AGAIN: u64 = 2;
 /// What a race with an agent's news may take more.
 const RACES: u64 = 8;
 /// How many walks are made for one figure.
@@ -169,7 +166,7 @@ async fn a_model_costs_two_requests_a_call_and_what_is_asked_for_while_it_speaks
         };
         let server = ModelServer::thinking(script).await;
         let quick = Counted::start(Some(models(dialect, &server, false, 1_000_000))).await;
-        let wanted = sum(&by_rules) + 2 * A_CALL + SHOWN_AGAIN;
+        let wanted = sum(&by_rules) + 2 * A_CALL;
         let with_model = quick.least(("counted", wanted), "").await;
         assert!(server.asked().len().is_multiple_of(2), "two calls a walk");
         assert_eq!(

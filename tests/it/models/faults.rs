@@ -93,7 +93,7 @@ async fn a_whole_answer_is_taken_and_what_it_took_is_counted() {
         };
         assert_eq!(
             (calls.len(), &calls[0].tool, calls[0].id.as_str()),
-            (1, &tool, "a")
+            (1, &tool, "call00000")
         );
         assert_eq!(answer.beside, "Let me see.");
     }
@@ -300,15 +300,23 @@ async fn calls_that_cannot_be_run_are_told_apart_from_those_that_can() {
             (vec![("a", "task_status", r#"{"task_id": "../etc"}"#)], 1),
             (vec![("a", "delete_everything", "{}"), ("b", "", "{}")], 2),
             // The same id twice.
-            (vec![("a", "send_message", OSLO), ("a", "send_message", OSLO)], 1),
+            (vec![("a", "send_message", OSLO), ("a", "send_message", OSLO)], 0),
             (many, 0),
         ] {
             let events = [called(dialect, &calls), dialect.stop(Stop::Called)].concat();
-            let expected = format!("calls {}, of which {invalid} cannot be run", calls.len());
+            // It is told once what is wrong; nothing of what it decided is done.
+            let expected = match invalid {
+                0 => (
+                    format!("calls {}, of which 0 cannot be run", calls.len()),
+                    1,
+                    "|1:".into(),
+                ),
+                _ => ("unusable".to_owned(), 2, "|1:|2:".into()),
+            };
             assert_eq!(
                 outcome(dialect, dialect.stream(events)).await,
-                (expected, 1, "|1:".into()),
-                "{dialect:?}"
+                expected,
+                "{dialect:?} {calls:?}"
             );
         }
     }
@@ -325,10 +333,7 @@ async fn length_refusal_and_emptiness_are_told() {
         for (reply, expected) in [
             (ended(dialect.text("So far"), Stop::Length), "says (cut) So far"),
             // The last call may lack its end, however whole it looks.
-            (
-                ended(calls.clone(), Stop::Length),
-                "calls 2, of which 1 cannot be run",
-            ),
+            (ended(calls.clone(), Stop::Length), "unusable"),
             (
                 ended(dialect.text("I would rather not."), Stop::Refused),
                 "refused I would rather not.",
@@ -339,7 +344,12 @@ async fn length_refusal_and_emptiness_are_told() {
             (ended(vec![], Stop::Length), "unusable"),
         ] {
             let (told, asked, _) = outcome(dialect, reply).await;
-            assert_eq!((told.trim_end(), asked), (expected.trim_end(), 1), "{dialect:?}");
+            let attempts = if expected == "unusable" { 2 } else { 1 };
+            assert_eq!(
+                (told.trim_end(), asked),
+                (expected.trim_end(), attempts),
+                "{dialect:?}"
+            );
         }
     }
 }
@@ -513,6 +523,12 @@ async fn what_is_asked_has_its_stable_part_first_and_the_key_in_its_header_alone
         (&json!(true), &json!(1_000))
     );
     assert_eq!(asked.body["messages"][0]["role"], "system");
+    let schema = &asked.body["response_format"]["json_schema"]["schema"];
+    assert_eq!(schema["required"], json!(["do", "say"]));
+    assert_eq!(
+        (&asked.body["temperature"], &asked.body["tools"]),
+        (&json!(0), &json!(null))
+    );
     assert_eq!(
         asked.body["messages"][1],
         json!({"role": "user", "content": "Rain in Oslo?"})
@@ -533,11 +549,11 @@ async fn what_is_asked_has_its_stable_part_first_and_the_key_in_its_header_alone
         json!({"cachePoint": {"type": "default"}})
     );
     assert_eq!(asked.body["inferenceConfig"]["maxTokens"], 1_000);
-    let tool = &asked.body["toolConfig"]["tools"][0]["toolSpec"];
-    assert_eq!(
-        tool["inputSchema"]["json"]["properties"]["agent_type"]["enum"],
-        json!(["weather"])
-    );
+    let config = &asked.body["toolConfig"];
+    assert_eq!(config["toolChoice"], json!({"tool": {"name": "decide"}}));
+    let work =
+        &config["tools"][0]["toolSpec"]["inputSchema"]["json"]["properties"]["do"]["items"]["anyOf"][0];
+    assert_eq!(work["properties"]["agent"]["const"], "weather");
     assert_eq!(
         asked.body["messages"],
         json!([{"role": "user", "content": [{"text": "Rain in Oslo?"}]}])

@@ -99,7 +99,10 @@ async fn twenty_walks_reach_the_right_agents_in_the_right_order_without_a_call_t
         let server = ModelServer::thinking(move |asked| {
             let prompt = asked.prompt();
             let walk = script.iter().find(|walk| prompt.contains(&walk.prompt));
-            let step = walk.and_then(|walk| walk.steps.get(asked.steps()));
+            let step = walk.and_then(|walk| match asked.writes() {
+                true => walk.steps.last(),
+                false => walk.steps.get(asked.steps()),
+            });
             step.map_or_else(
                 || dialect.says("That is one call too many."),
                 |step| step.reply(dialect),

@@ -6,7 +6,7 @@ use domain::{
     ASKED_AGENT, AgentType, AwaitedConsent, CallEnd, CallResult, Job, Message, MessageId, ModelTurn, Part,
     PartContent, PlanStep, Role, Task, TaskState, TurnCall,
 };
-use llm::{Opaque, Tool, ToolCall, ToolOutcome, ToolResult, Turn};
+use llm::{Tool, ToolCall, ToolOutcome, ToolResult, Turn};
 
 use crate::rules::agent_choice::AgentChoice;
 use crate::rules::brought::text_of;
@@ -99,12 +99,6 @@ fn of_turn(task: &Task, turn: &ModelTurn, more: Vec<(ToolCall, ToolResult)>) -> 
     if turn.calls.is_empty() {
         return told;
     }
-    told.extend(turn.opaque.clone().map(|value| {
-        Turn::Thought(Opaque {
-            model: turn.model.clone(),
-            value,
-        })
-    }));
     let calls = turn.calls.iter().map(|stored| of_call(stored, task));
     told.extend(told_turn(calls.chain(more).collect()));
     told
@@ -151,22 +145,33 @@ fn of_call(stored: &TurnCall, task: &Task) -> (ToolCall, ToolResult) {
     }
 }
 
-/// Earlier tasks of the same conversation, as the model reads them.
+/// Earlier tasks of the same conversation, as the model reads them: all that was said, by whomever, with what agents brought. What
+/// was said of a failure is left out: it is no example.
 pub(crate) fn of_earlier<'a>(before: impl IntoIterator<Item = &'a Task>) -> Vec<Turn> {
     let mut turns = Vec::new();
     for task in before {
         turns.push(Turn::User(asked(task)));
+        let done: Vec<&Job> = task.jobs.iter().filter(|job| is_done(job)).collect();
         if !task.jobs.is_empty() {
             turns.push(Turn::Calls(task.jobs.iter().map(call).collect()));
         }
-        turns.extend(
-            task.status
-                .message
-                .as_ref()
-                .map(|message| Turn::Said(message.text())),
+        if !done.is_empty() {
+            turns.push(Turn::Results(done.into_iter().map(result).collect()));
+        }
+        let is_failure = matches!(
+            task.status.state,
+            TaskState::Failed | TaskState::Unknown | TaskState::Rejected
         );
+        let said = task.status.message.as_ref().filter(|_| !is_failure);
+        turns.extend(said.map(|message| Turn::Said(message.text())));
     }
     turns
+}
+
+/// Whether a job's agent has done it.
+pub(crate) fn is_done(job: &Job) -> bool {
+    job.remote()
+        .is_some_and(|remote| remote.state == TaskState::Completed)
 }
 
 fn call(job: &Job) -> ToolCall {

@@ -72,7 +72,9 @@ impl Thinker {
                 }
             }
             (Asks::AfterFailure(_), Some(PlanAnswer::No | PlanAnswer::Without(_))) => plan.go_on(jobs),
-            (Asks::ToStart | Asks::ToAllow(_), None) if self.goes_on() && task.turns.len() < STEPS_MAX => {
+            (Asks::ToStart | Asks::ToAllow(_), None)
+                if self.changes_plans() && task.turns.len() < STEPS_MAX =>
+            {
                 return Box::pin(self.change(run)).await;
             }
             (_, _) => return self.ask_again(run, "I did not understand that.").await,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agent::{DraftPen, ExecuteError, Run};
-use llm::{Answer, ChainLimits, Draft, Model, ModelError, NoDraft, Prompt};
+use llm::{Answer, Draft, Model, ModelError, NoDraft, Prompt};
 
 use crate::thinking::addresses::{Addresses, GrowingText};
 
@@ -50,7 +50,7 @@ pub(crate) async fn ask_aside(
 }
 
 fn in_time(model: &dyn Model, run: &Run) -> Result<(), ExecuteError> {
-    let longest = ChainLimits::default().whole + BESIDE;
+    let longest = model.longest() + BESIDE;
     match run.time_left() {
         Some(left) if left < longest && model.is_hosted() => Err(ExecuteError::TooLittleTime),
         _ => Ok(()),

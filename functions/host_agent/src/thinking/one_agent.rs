@@ -1,6 +1,7 @@
 //! With a fixed agent instead of a registry, that agent gets whatever the model has no tool of its own for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use llm::{Answer, Draft, Model, ModelError, NoDraft, Prompt, Step, Tool, ToolCall, Turn};
@@ -40,5 +41,9 @@ impl Model for OneAgent {
 
     fn goes_on(&self) -> bool {
         self.0.goes_on()
+    }
+
+    fn longest(&self) -> Duration {
+        self.0.longest()
     }
 }

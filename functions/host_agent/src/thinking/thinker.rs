@@ -11,6 +11,7 @@ use tracing::Instrument as _;
 use crate::deps::Deps;
 use crate::rules::note::Note;
 use crate::rules::outcome::outcome;
+use crate::rules::patience::is_over;
 use crate::rules::plans;
 use crate::rules::transcript;
 use crate::thinking::addresses::Addresses;
@@ -62,9 +63,9 @@ impl Thinker {
         &self.agents
     }
 
-    /// Whether the model may call tools again once it has results.
-    pub(crate) fn goes_on(&self) -> bool {
-        self.model.goes_on()
+    /// Whether the model may change a plan that waits for its user.
+    pub(crate) fn changes_plans(&self) -> bool {
+        self.model.goes_on() || self.model.is_hosted()
     }
 
     pub(crate) fn deps(&self) -> &Deps {
@@ -143,6 +144,7 @@ impl Thinker {
             agents: agents.unwrap_or_default(),
             turns,
             today: Some(today(task)),
+            changes_plan: plans::said(task).is_some(),
         }
     }
 
@@ -159,7 +161,7 @@ impl Thinker {
                     let asked = ask(self.model.as_ref(), run, &prompt, (number, lead), &addresses);
                     match asked.instrument(span).await? {
                         Ok(answer) => answer,
-                        Err(error) => return failed(run, error),
+                        Err(error) => return Self::unworded(run, &thought, failed(run, error)),
                     }
                 }
             };
@@ -202,12 +204,28 @@ impl Thinker {
             }
             let turns = run.task().turns.iter().chain(&thought.unstored);
             if turns.filter(|turn| turn.refused).count() > REFUSED_MAX {
-                tracing::warn!(task.id = %run.task().id, "the model calls what is no tool");
-                return Ok(no_answer());
+                tracing::warn!(task.id = %run.task().id, "the model calls what is no tool, or what is done");
+                return Self::unworded(run, &thought, Ok(no_answer()));
             }
         }
         tracing::warn!(task.id = %run.task().id, "the model did not come to an answer within its steps");
-        Ok(no_answer())
+        Self::unworded(run, &thought, Ok(no_answer()))
+    }
+
+    /// How a task ends whose model says nothing: with what agents brought, in their own words. A model may only improve these. Where
+    /// nobody brought anything, as it would have ended.
+    fn unworded(
+        run: &Run,
+        thought: &Thought,
+        otherwise: Result<Outcome, ExecuteError>,
+    ) -> Result<Outcome, ExecuteError> {
+        let task = run.task();
+        let is_over = task.jobs.iter().all(is_over) && plans::asks(task).is_none();
+        let work = transcript::of_work(task, &thought.unstored);
+        match llm::brought(&work).filter(|_| is_over) {
+            Some(text) => Ok(said(run, &thought.note, text)),
+            None => otherwise,
+        }
     }
 
     /// Does what the answer calls for. Where the task changed under it, and what it answers did not, it still stands.
@@ -313,9 +331,12 @@ fn failed(run: &Run, error: ModelError) -> Result<Outcome, ExecuteError> {
         ModelError::Unavailable(reason) => {
             tracing::warn!(task.id = %run.task().id, reason, "the model cannot be asked");
             Err(ExecuteError::Retry(
-                "I cannot think at the moment; please try again later.".to_owned(),
+                "The language model here does not answer at the moment.".to_owned(),
             ))
         }
+        ModelError::Starting => Err(ExecuteError::Retry(
+            "The language model here is starting. I go on as soon as it is there.".to_owned(),
+        )),
         ModelError::Denied(reason) => {
             tracing::error!(task.id = %run.task().id, reason, "the model does not take our requests");
             Ok(Outcome::Failed(

@@ -10,7 +10,7 @@ use crate::rules::transcript;
 use crate::thinking::directory::KnownAgents;
 
 /// Most earlier tasks of the conversation that a model sees.
-const EARLIER_MAX: usize = 6;
+const EARLIER_MAX: usize = 12;
 
 /// What a model is to think about, beside what its task holds.
 pub(crate) struct Thought {
@@ -42,11 +42,9 @@ impl Thought {
         }
     }
 
-    /// Lets the model read what earlier tasks of the conversation delegated, and what came of it.
+    /// Lets the model read what was said and done before in the conversation.
     pub(crate) fn remember(&mut self, here: &[Task]) {
-        let worked: Vec<&Task> = here.iter().filter(|task| !task.jobs.is_empty()).collect();
-        let skipped = worked.len().saturating_sub(EARLIER_MAX);
-        let shown = worked.into_iter().skip(skipped);
+        let shown = here.iter().skip(here.len().saturating_sub(EARLIER_MAX));
         self.earlier = transcript::of_earlier(shown.clone());
         let heard = shown
             .flat_map(|task| &task.jobs)

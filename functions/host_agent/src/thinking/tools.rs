@@ -3,8 +3,8 @@
 use agent::{ExecuteError, Run, on_heap};
 use consent::{GrantNeed, covers};
 use domain::{
-    AgentType, CallEnd, CallResult, EventKind, Job, MessageId, ModelTurn, NewJob, Protection, TaskPlan,
-    TurnCall, WorkNote,
+    AgentType, CallEnd, CallResult, EventKind, Job, MessageId, ModelTurn, NewJob, Protection, Task, TaskPlan,
+    TurnCall, UserContext, WorkNote,
 };
 use llm::{Answer, PlannedTask, Step, Tool, ToolCall, ToolOutcome};
 use serde_json::Value;
@@ -13,6 +13,7 @@ use crate::advance::advance;
 use crate::consents::{consent_status, protection, require_consent};
 use crate::delegation::webhook_token;
 use crate::deps::OnTask;
+use crate::rules::brought::text_of;
 use crate::rules::note::Note;
 use crate::rules::patience::is_over;
 use crate::rules::{plans, transcript, wording};
@@ -25,6 +26,8 @@ use crate::thinking::thought::Thought;
 /// Most calls of one step.
 const CALLS_MAX: usize = 8;
 const TOO_MANY: &str = "Not done: at most 8 calls at once.";
+/// What a model is told that calls for the same once more, before the result that is there.
+const SAME: &str = "This was done already. All results are above: answer the user now, in their language, from these results only.";
 
 pub(crate) struct Tools<'a> {
     pub(crate) agents: &'a Discovery,
@@ -61,6 +64,8 @@ enum Planned {
     Done(CallResult),
     /// The plan was changed, and tells of it.
     Noted(CallResult),
+    /// It was done already, in this task: this is its result.
+    Known(CallResult),
 }
 
 /// What is to be done about the calls of a turn.
@@ -72,13 +77,13 @@ struct Decided {
 
 /// An answer as it is stored.
 pub(crate) fn turn(number: u32, answer: &Answer, calls: Vec<TurnCall>) -> ModelTurn {
-    let opaque = answer.opaque.as_ref().filter(|_| !calls.is_empty());
     let turn = ModelTurn {
+        prompts: llm::PROMPTS,
         number,
         said: None,
         model: answer.model.clone(),
         text: answer.beside.clone(),
-        opaque: opaque.map(|opaque| opaque.value.clone()),
+        opaque: None,
         refused: false,
         usage: answer.usage,
         calls,
@@ -107,6 +112,8 @@ impl Tools<'_> {
             Some(calls) => Decided { calls, plan: None },
             None => self.plan(calls, number, answer.is_by_rule()).await?,
         };
+        // Whoever calls for nothing but what is done is not asked for ever.
+        let is_refused = is_refused || planned.iter().all(|call| matches!(call, Planned::Known(_)));
         let turn = ModelTurn {
             refused: is_refused,
             said: plans::said(self.run.task()).map(|said| said.message_id.clone()),
@@ -223,22 +230,40 @@ impl Tools<'_> {
                     agent_type,
                     message,
                     data,
-                } => match self.choice(agent_type, message).await? {
-                    Err(reason) => failed(&reason),
-                    Ok((to, protection)) => match planning.hand_out((agent_type, &to.name), message) {
-                        None => failed("That is more than one task can hand out."),
-                        Some(number) => Planned::Send(Box::new(Send {
-                            number,
-                            agent_type: agent_type.clone(),
-                            message: message.clone(),
-                            data: data.clone(),
-                            turn,
-                            uses: false,
-                            to,
-                            protection,
-                        })),
-                    },
-                },
+                } => {
+                    let data = data.clone().filter(|data| is_by_rule || is_of_days(&task, data));
+                    let sent = planned.iter().filter_map(Planned::sent);
+                    let same = |send: &Send| {
+                        (&send.agent_type, &send.message, &send.data) == (agent_type, message, &data)
+                    };
+                    if let Some(known) = known(&task, (agent_type, message, &data)).filter(|_| !is_by_rule) {
+                        planned.push(known);
+                        continue;
+                    }
+                    if !is_by_rule && sent.into_iter().any(same) {
+                        planned.push(Planned::Known(CallResult::new(
+                            "The same as another call of this turn.",
+                            false,
+                        )));
+                        continue;
+                    }
+                    match self.choice(agent_type, message).await? {
+                        Err(reason) => failed(&reason),
+                        Ok((to, protection)) => match planning.hand_out((agent_type, &to.name), message) {
+                            None => failed("That is more than one task can hand out."),
+                            Some(number) => Planned::Send(Box::new(Send {
+                                number,
+                                agent_type: agent_type.clone(),
+                                message: message.clone(),
+                                data,
+                                turn,
+                                uses: false,
+                                to,
+                                protection,
+                            })),
+                        },
+                    }
+                }
                 Tool::PlanTasks { tasks } => told(match self.named(tasks).await? {
                     Ok(tasks) => planning.plan(&tasks),
                     Err(reason) => Err(reason),
@@ -439,13 +464,38 @@ impl Planned {
     fn send(self) -> Option<Send> {
         match self {
             Self::Send(send) => Some(*send),
-            Self::Done(_) | Self::Noted(_) => None,
+            Self::Done(_) | Self::Noted(_) | Self::Known(_) => None,
+        }
+    }
+
+    fn sent(&self) -> Option<&Send> {
+        match self {
+            Self::Send(send) => Some(send),
+            Self::Done(_) | Self::Noted(_) | Self::Known(_) => None,
         }
     }
 
     fn is_failed(&self) -> bool {
         matches!(self, Self::Done(CallResult { failed: true, .. }))
     }
+}
+
+/// The result of the same call, where an agent has done it in this task: nobody does it twice unless its user says so.
+fn known(task: &Task, call: (&AgentType, &String, &Option<Value>)) -> Option<Planned> {
+    let same = |job: &&Job| (&job.agent_type, &job.instruction, &job.data) == call;
+    let job = task
+        .jobs
+        .iter()
+        .filter(|job| transcript::is_done(job))
+        .find(same)?;
+    let text = format!("{SAME}\n{}", text_of(job));
+    Some(Planned::Known(CallResult::new(&text, false)))
+}
+
+/// Whether data that a model wrote may be of the days that the user named. What is not goes in words alone.
+fn is_of_days(task: &Task, data: &Value) -> bool {
+    let user = UserContext::newest(task.history.iter());
+    !nlu::other_days(&transcript::asked(task), data, (task.created_at, &user))
 }
 
 /// What is said beside the work that is handed out.
@@ -465,7 +515,9 @@ fn ends(calls: &[ToolCall], planned: &[Planned]) -> Vec<TurnCall> {
         let (name, arguments) = call.tool.written();
         let (arguments, end) = match planned {
             Planned::Send(send) => (String::new(), CallEnd::Job { number: send.number }),
-            Planned::Done(result) | Planned::Noted(result) => (arguments, CallEnd::Result(result.clone())),
+            Planned::Done(result) | Planned::Noted(result) | Planned::Known(result) => {
+                (arguments, CallEnd::Result(result.clone()))
+            }
         };
         TurnCall {
             id: call.id.clone(),

@@ -488,12 +488,11 @@ impl Thinker {
             own_tasks::ask_once_more(self.deps(), task).await?;
             return Ok(goes_on_in(run, task, None));
         }
-        let done = |job: &&domain::Job| {
-            job.remote()
-                .is_some_and(|remote| remote.state == TaskState::Completed)
-        };
-        let some_done = task.jobs.iter().any(|job| done(&job));
-        let again = task.jobs.iter().filter(|job| !some_done || !done(job));
+        let some_done = task.jobs.iter().any(transcript::is_done);
+        let again = task
+            .jobs
+            .iter()
+            .filter(|job| !some_done || !transcript::is_done(job));
         let calls: Vec<ToolCall> = again
             .map(|job| ToolCall {
                 id: format!("again-{}", job.number),

@@ -179,3 +179,22 @@ async fn what_its_user_is_asked_about_goes_as_words_alone() {
     assert_eq!(sent[0]["message"]["parts"], json!([{"text": "Book one in Oslo"}]));
     assert!(weather.calls("SendMessage").is_empty());
 }
+
+/// "Tomorrow" with the data of today would be answered with today's weather as if that had been asked for.
+#[tokio::test]
+async fn data_of_another_day_than_the_user_named_is_not_sent() {
+    let today = "2026-01-01";
+    for (said, day, goes) in [
+        ("A flat in Oslo tomorrow", today, false),
+        ("A flat in Oslo tomorrow", "2026-01-02", true),
+        ("A flat in Oslo", today, true),
+    ] {
+        let (world, model, [_, flats]) = host().await;
+        let given = json!({"place": day});
+        model.answers([calls([with_data("flats", said, given.clone())])]);
+        linked(&flats, 0);
+        let task = world.ask(said).await;
+        assert_eq!(task.jobs[0].data, Some(given).filter(|_| goes), "{said} {day}");
+        assert_eq!(messages(&flats)[0]["message"]["parts"][0]["text"], said);
+    }
+}

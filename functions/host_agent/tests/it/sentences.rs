@@ -34,6 +34,7 @@ fn model(setting: &str, url: &str) -> SentenceModel {
     };
     let bedrock = Url::parse(url).unwrap();
     let parts = ModelParts {
+        engine: nlu::Slot::default(),
         outbound: &Outbound::new(policy, Arc::new(SystemEntropy)),
         entropy: Arc::new(SystemEntropy),
         budget: Arc::new(Unlimited),
@@ -366,6 +367,7 @@ fn what_is_no_model_of_sentences_is_said_and_never_quoted() {
     let refused = |url: &str| {
         let setting = format!(r#"{{"kind": "openai", "url": "{url}", "model": "m", "key": "missing"}}"#);
         let parts = ModelParts {
+            engine: nlu::Slot::default(),
             outbound: &Outbound::new(Policy::default(), Arc::new(SystemEntropy)),
             entropy: Arc::new(SystemEntropy),
             budget: Arc::new(Unlimited),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{CallEnd, CallResult, EventKind, Message, MessageId, Part, Task, TaskId, TaskState};
-use llm::{Answer, Opaque, Step, Tool, ToolOutcome, Turn};
+use llm::{Answer, Step, Tool, ToolOutcome, Turn};
 use serde_json::json;
 
 use crate::scripted::{Scripted, calls, say, send};
@@ -40,13 +40,8 @@ async fn restarted(world: &World, id: TaskId) -> Task {
 #[tokio::test]
 async fn a_turn_is_stored_with_its_jobs_before_anything_leaves_and_nobody_asks_again() {
     let (world, model, [weather, _]) = scripted().await;
-    let thought = Opaque {
-        model: "openai:scripted".to_owned(),
-        value: json!({"signature": "s"}),
-    };
     model.answers([Answer {
         beside: "Let me see.".to_owned(),
-        opaque: Some(thought.clone()),
         ..calls([send("weather", "Oslo tomorrow"), STATUS])
     }]);
     // The process ends when the first message leaves: nothing that came of it is stored.
@@ -58,10 +53,7 @@ async fn a_turn_is_stored_with_its_jobs_before_anything_leaves_and_nobody_asks_a
     };
     assert_eq!((turn.number, turn.model.as_str()), (0, "openai:scripted"));
     assert_eq!(turn.text, "Let me see.");
-    assert_eq!(
-        (turn.usage.input, turn.opaque.clone()),
-        (100, Some(thought.value.clone()))
-    );
+    assert_eq!(turn.usage.input, 100);
     let [sent, asked] = turn.calls.as_slice() else {
         panic!("{:?}", turn.calls)
     };
@@ -101,14 +93,13 @@ async fn a_turn_is_stored_with_its_jobs_before_anything_leaves_and_nobody_asks_a
     let [
         Turn::User(_),
         Turn::Said(text),
-        Turn::Thought(again),
         Turn::Calls(shown_calls),
         Turn::Results(results),
     ] = shown.turns.as_slice()
     else {
         panic!("{:?}", shown.turns)
     };
-    assert_eq!((text.as_str(), again), ("Let me see.", &thought));
+    assert_eq!(text, "Let me see.");
     let first = calls([send("weather", "Oslo tomorrow"), STATUS]).step;
     assert_eq!(Step::Call(shown_calls.clone()), first);
     assert_eq!(results[0].call_id, "id-0");
@@ -295,4 +286,51 @@ async fn what_the_rules_decide_is_stored_as_jobs_alone() {
     let (world, _) = crate::world::world().await;
     let task = world.ask("Will it rain in Oslo tomorrow?").await;
     assert_eq!((task.jobs.len(), task.turns.len()), (1, 0));
+}
+
+/// A task whose jobs are done is completed with what they brought: a model may only improve the words.
+#[tokio::test]
+async fn what_agents_brought_is_the_answer_where_the_model_has_no_words() {
+    let again = || calls([send("weather", "Oslo")]);
+    for (case, answers) in [
+        ("nothing is said", vec![]),
+        (
+            "no tool is called",
+            vec![calls([invalid()]), calls([invalid()]), calls([invalid()])],
+        ),
+        ("the same is called for ever", vec![again(), again(), again()]),
+        (
+            "its own tools are called for ever",
+            (0..7).map(|_| calls([STATUS])).collect(),
+        ),
+    ] {
+        let (world, model, [weather, _]) = scripted().await;
+        let forecast = remote("r-1", "COMPLETED", None, &["Sun in Oslo."]);
+        weather.then("SendMessage", Reply::Result(json!({ "task": forecast })));
+        model.answers([again()].into_iter().chain(answers));
+        let task = world.ask("What about Oslo?").await;
+        let told = (TaskState::Completed, "Sun in Oslo.".to_owned());
+        assert_eq!(status(&task), told, "{case}");
+        assert_eq!(weather.calls("SendMessage").len(), 1, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn the_same_call_has_the_result_that_is_there() {
+    let (world, model, [weather, _]) = scripted().await;
+    let forecast = remote("r-1", "COMPLETED", None, &["Sun in Oslo."]);
+    weather.then("SendMessage", Reply::Result(json!({ "task": forecast })));
+    let oslo = || send("weather", "Oslo");
+    model.answers([calls([oslo(), oslo()]), calls([oslo()]), say("It is sunny.")]);
+    let task = world.ask("What about Oslo?").await;
+    assert_eq!(status(&task), (TaskState::Completed, "It is sunny.".to_owned()));
+    assert_eq!((task.jobs.len(), weather.calls("SendMessage").len()), (1, 1));
+    let shown = model.shown();
+    let Some(Turn::Results(results)) = shown[2].turns.last() else {
+        panic!("{:?}", shown[2].turns)
+    };
+    assert!(
+        matches!(&results[0].outcome, ToolOutcome::Done(text) if text.contains("Sun in Oslo.") && text.contains("answer the user now")),
+        "{results:?}"
+    );
 }

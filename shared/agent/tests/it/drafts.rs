@@ -258,6 +258,7 @@ async fn a_draft_of_a_turn_that_is_over_is_not_shown_for_the_next_and_rubbish_is
     // The task's first turn is stored; what is there of its words came before that.
     let mut revision = domain::Revision::of(tasks.find(&key, now).await.unwrap().unwrap().task);
     let turn = Box::new(domain::ModelTurn {
+        prompts: 0,
         number: 0,
         said: None,
         model: "openai:scripted".to_owned(),

@@ -33,6 +33,7 @@ fn any_note() -> impl Strategy<Value = WorkNote> {
         }),
         (0..3_u32).prop_map(|number| WorkNote::Turn {
             turn: Box::new(crate::ModelTurn {
+                prompts: 0,
                 number,
                 said: None,
                 model: "m".into(),

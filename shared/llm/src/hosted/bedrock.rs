@@ -1,6 +1,7 @@
 //! Bedrock's Converse, streamed, by AWS's own client: it speaks to every model there in the same way.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,23 +13,22 @@ use aws_sdk_bedrockruntime::operation::converse_stream::ConverseStreamError;
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
 use aws_sdk_bedrockruntime::types::{
     CachePointBlock, CachePointType, ContentBlock, ContentBlockDelta, ContentBlockStart, ConversationRole,
-    ConverseStreamOutput, InferenceConfiguration, Message, ReasoningContentBlock, ReasoningContentBlockDelta,
-    ReasoningTextBlock, SystemContentBlock, Tool, ToolConfiguration, ToolInputSchema, ToolResultBlock,
-    ToolResultContentBlock, ToolResultStatus, ToolSpecification, ToolUseBlock,
+    ConverseStreamOutput, InferenceConfiguration, Message, SpecificToolChoice, SystemContentBlock, Tool,
+    ToolChoice, ToolConfiguration, ToolInputSchema, ToolSpecification,
 };
 use aws_smithy_types::Document;
 use aws_types::SdkConfig;
 use outbound::EventLimits;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Provider;
 use super::answer::{End, Gathered};
-use super::dialogue::{Dialogue, Piece, Speaker, Spoken};
+use super::decision::{DECIDE, RawCall};
+use super::dialogue::{Dialogue, Speaker};
 use super::fault::{Fault, word};
-use super::tools::RawCall;
-use crate::{Answer, Draft};
+use crate::Draft;
 use domain::TokenUsage;
 
 /// How long is waited for the count of tokens once the answer is whole.
@@ -47,7 +47,17 @@ pub struct Bedrock {
     limits: EventLimits,
     aws: AwsSettings,
     client: OnceCell<Client>,
+    /// What the model has refused, and is not sent again.
+    refused: Mutex<BTreeSet<&'static str>>,
 }
+
+/// What not every model takes, by the words with which it is refused. Without a forced choice the tool is still there.
+const OPTIONAL: [(&str, &[&str]); 4] = [
+    ("prompt caching", &["caching", "cachepoint"]),
+    ("a forced choice", &["toolchoice", "tool_choice", "tool choice"]),
+    ("tools", &["tool use", "toolconfig", "tools"]),
+    ("a temperature", &["temperature"]),
+];
 
 impl Bedrock {
     /// The model, or inference profile, of that id.
@@ -65,6 +75,7 @@ impl Bedrock {
             limits,
             aws,
             client: OnceCell::new(),
+            refused: Mutex::default(),
         }
     }
 
@@ -75,30 +86,61 @@ impl Bedrock {
         made.await
     }
 
-    async fn gathered(&self, dialogue: &Dialogue, draft: &mut dyn Draft) -> Result<Gathered, Fault> {
+    /// Whether it is sent this.
+    fn takes(&self, what: &str) -> bool {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        !refused.contains(what)
+    }
+
+    /// What heals by less, or why it does not.
+    fn healed(&self, refusal: Refusal) -> Fault {
+        let lower = refusal.words.to_lowercase();
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_named = |names: &[&str]| names.iter().any(|name| lower.contains(name));
+        let found = OPTIONAL.iter().filter(|_| matches!(refusal.status, 400 | 403));
+        let mut found = found.filter(|(what, names)| is_named(names) && !refused.contains(what));
+        match found.next() {
+            Some((what, _)) => {
+                refused.insert(what);
+                Fault::Unknown(what)
+            }
+            None => Fault::of_words(refusal.status, &refusal.words).unwrap_or(refusal.fault),
+        }
+    }
+
+    async fn gather(
+        &self,
+        dialogue: &Dialogue,
+        draft: &mut dyn Draft,
+        gathered: &mut Gathered,
+    ) -> Result<(), Fault> {
         let started = Instant::now();
         let unusable = |error: BuildError| Fault::Unusable(error.to_string());
-        let most = i32::try_from(self.max_tokens).unwrap_or(i32::MAX);
-        let cache = CachePointBlock::builder()
-            .r#type(CachePointType::Default)
-            .build()
-            .map_err(unusable)?;
-        let ask = self
+        let most = i32::try_from(dialogue.most(self.max_tokens)).unwrap_or(i32::MAX);
+        let mut bounds = InferenceConfiguration::builder().max_tokens(most);
+        if dialogue.schema.is_some() && self.takes("a temperature") {
+            bounds = bounds.temperature(0.0);
+        }
+        let mut ask = self
             .client()
             .await
             .converse_stream()
             .model_id(&self.model)
-            .inference_config(InferenceConfiguration::builder().max_tokens(most).build())
-            .system(SystemContentBlock::Text(dialogue.system.clone()))
-            // What stands before the mark is the same for every step of every task.
-            .system(SystemContentBlock::CachePoint(cache))
-            .tool_config(tools(dialogue).map_err(unusable)?)
-            .set_messages(Some(self.messages(dialogue).map_err(unusable)?));
+            .inference_config(bounds.build())
+            .system(SystemContentBlock::Text(dialogue.system.clone()));
+        if self.takes("prompt caching") {
+            let cache = CachePointBlock::builder().r#type(CachePointType::Default);
+            // What stands before the mark is the same for every message.
+            ask = ask.system(SystemContentBlock::CachePoint(cache.build().map_err(unusable)?));
+        }
+        if let Some(schema) = dialogue.schema.as_ref().filter(|_| self.takes("tools")) {
+            ask = ask.tool_config(forced(schema, self.takes("a forced choice")).map_err(unusable)?);
+        }
+        let ask = ask.set_messages(Some(messages(dialogue).map_err(unusable)?));
         let until = started + self.limits.first_byte;
         let late = |_| Fault::Broken("it says nothing".to_owned());
         let asked = timeout_at(until, Box::pin(ask.send())).await.map_err(late)?;
-        let mut stream = asked.map_err(|error| refused(&error))?.stream;
-        let mut gathered = Gathered::default();
+        let mut stream = asked.map_err(|error| self.healed(refused(&error)))?.stream;
         let mut blocks = Blocks::default();
         let mut until = until;
         let mut left = self.limits.bytes;
@@ -119,70 +161,27 @@ impl Bedrock {
                 break;
             };
             until = Instant::now() + self.limits.idle;
-            let size = blocks.take(event, &mut gathered, draft);
+            let size = blocks.take(event, gathered, draft);
             let more = left.checked_sub(size);
             left = more
                 .ok_or_else(|| Fault::Unusable(format!("it is larger than {} bytes", self.limits.bytes)))?;
         }
-        gathered.calls = blocks.calls.into_iter().map(|(_, call)| call).collect();
-        gathered.opaque = Some(Value::Array(blocks.thoughts)).filter(|thoughts| thoughts != &json!([]));
-        Ok(gathered)
+        Ok(())
     }
+}
 
-    fn messages(&self, dialogue: &Dialogue) -> Result<Vec<Message>, BuildError> {
-        dialogue
-            .messages
-            .iter()
-            .map(|spoken| self.message(spoken))
-            .collect()
-    }
-
-    fn message(&self, spoken: &Spoken) -> Result<Message, BuildError> {
-        let role = match spoken.by {
+fn messages(dialogue: &Dialogue) -> Result<Vec<Message>, BuildError> {
+    let message = |(by, text): &(Speaker, String)| {
+        let role = match by {
             Speaker::User => ConversationRole::User,
             Speaker::Model => ConversationRole::Assistant,
         };
-        let mut message = Message::builder().role(role);
-        for piece in &spoken.parts {
-            match piece {
-                Piece::Text(text) => message = message.content(ContentBlock::Text(text.clone())),
-                Piece::Thought(thought) if thought.model == self.name => {
-                    for block in thought
-                        .value
-                        .as_array()
-                        .into_iter()
-                        .flatten()
-                        .filter_map(reasoning)
-                    {
-                        message = message.content(ContentBlock::ReasoningContent(block));
-                    }
-                }
-                // Another model's.
-                Piece::Thought(_) => {}
-                Piece::Call { id, name, arguments } => {
-                    let call = ToolUseBlock::builder().tool_use_id(id).name(name);
-                    message =
-                        message.content(ContentBlock::ToolUse(call.input(document(arguments)).build()?));
-                }
-                Piece::Result {
-                    call_id,
-                    text,
-                    failed,
-                } => {
-                    let status = match failed {
-                        true => ToolResultStatus::Error,
-                        false => ToolResultStatus::Success,
-                    };
-                    let result = ToolResultBlock::builder()
-                        .tool_use_id(call_id)
-                        .content(ToolResultContentBlock::Text(text.clone()))
-                        .status(status);
-                    message = message.content(ContentBlock::ToolResult(result.build()?));
-                }
-            }
-        }
-        message.build()
-    }
+        Message::builder()
+            .role(role)
+            .content(ContentBlock::Text(text.clone()))
+            .build()
+    };
+    dialogue.messages.iter().map(message).collect()
 }
 
 impl std::fmt::Debug for Bedrock {
@@ -203,10 +202,18 @@ impl Provider for Bedrock {
         self.max_tokens
     }
 
-    async fn attempt(&self, dialogue: &Dialogue, draft: &mut dyn Draft) -> Result<Answer, Fault> {
-        let whole = timeout(self.limits.whole, Box::pin(self.gathered(dialogue, draft))).await;
-        let late = |_| Fault::Broken("it takes too long".to_owned());
-        whole.map_err(late)??.answer(&self.name, dialogue)
+    async fn attempt(
+        &self,
+        dialogue: &Dialogue,
+        draft: &mut dyn Draft,
+        gathered: &mut Gathered,
+    ) -> Result<(), Fault> {
+        let whole = timeout(
+            self.limits.whole,
+            Box::pin(self.gather(dialogue, draft, gathered)),
+        )
+        .await;
+        whole.map_err(|_| Fault::Broken("it takes too long".to_owned()))?
     }
 }
 
@@ -218,14 +225,16 @@ pub(crate) fn config(aws: &AwsSettings, region: Option<&str>) -> aws_sdk_bedrock
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
 }
 
-fn tools(dialogue: &Dialogue) -> Result<ToolConfiguration, BuildError> {
-    let mut config = ToolConfiguration::builder();
-    for tool in &dialogue.tools {
-        let spec = ToolSpecification::builder()
-            .name(tool.name)
-            .description(tool.description)
-            .input_schema(ToolInputSchema::Json(document(&tool.schema)));
-        config = config.tools(Tool::ToolSpec(spec.build()?));
+/// The decision as the one tool that there is.
+fn forced(schema: &Value, is_forced: bool) -> Result<ToolConfiguration, BuildError> {
+    let spec = ToolSpecification::builder()
+        .name(DECIDE)
+        .description("Says what is to be done.")
+        .input_schema(ToolInputSchema::Json(document(schema)));
+    let mut config = ToolConfiguration::builder().tools(Tool::ToolSpec(spec.build()?));
+    if is_forced {
+        let choice = SpecificToolChoice::builder().name(DECIDE).build()?;
+        config = config.tool_choice(ToolChoice::Tool(choice));
     }
     config.build()
 }
@@ -233,10 +242,8 @@ fn tools(dialogue: &Dialogue) -> Result<ToolConfiguration, BuildError> {
 /// The blocks of an answer as they grow.
 #[derive(Default)]
 struct Blocks {
-    calls: Vec<(i32, RawCall)>,
-    thoughts: Vec<Value>,
-    /// Which block the last thought is.
-    thinking: Option<i32>,
+    /// Which block each call is.
+    calls: Vec<i32>,
 }
 
 impl Blocks {
@@ -250,7 +257,8 @@ impl Blocks {
                         name: call.name,
                         arguments: String::new(),
                     };
-                    self.calls.push((start.content_block_index, call));
+                    self.calls.push(start.content_block_index);
+                    gathered.calls.push(call);
                 }
                 64
             }
@@ -262,14 +270,11 @@ impl Blocks {
                 }
                 Some(ContentBlockDelta::ToolUse(more)) => {
                     let place = delta.content_block_index;
-                    let grows = self.calls.iter_mut().rfind(|(at, _)| *at == place);
-                    if let Some((_, call)) = grows {
+                    let at = self.calls.iter().rposition(|at| *at == place);
+                    if let Some(call) = at.and_then(|at| gathered.calls.get_mut(at)) {
                         call.arguments.push_str(&more.input);
                     }
                     more.input.len()
-                }
-                Some(ContentBlockDelta::ReasoningContent(more)) => {
-                    self.think(delta.content_block_index, &more)
                 }
                 _ => 0,
             },
@@ -277,6 +282,7 @@ impl Blocks {
                 gathered.end = Some(match stop.stop_reason.as_str() {
                     "max_tokens" | "model_context_window_exceeded" => End::Length,
                     "content_filtered" | "guardrail_intervened" | "refusal" => End::Refused,
+                    "malformed_tool_use" | "malformed_model_output" => End::Malformed,
                     _ => End::Natural,
                 });
                 0
@@ -298,43 +304,35 @@ impl Blocks {
             _ => 0,
         }
     }
-
-    fn think(&mut self, place: i32, more: &ReasoningContentBlockDelta) -> usize {
-        let (key, more) = match more {
-            ReasoningContentBlockDelta::Text(text) => ("text", text.clone()),
-            ReasoningContentBlockDelta::Signature(signature) => ("signature", signature.clone()),
-            ReasoningContentBlockDelta::RedactedContent(blob) => {
-                ("redacted", aws_smithy_types::base64::encode(blob.as_ref()))
-            }
-            _ => return 0,
-        };
-        if self.thinking.replace(place) != Some(place) {
-            self.thoughts.push(json!({}));
-        }
-        if let Some(thought) = self.thoughts.last_mut().and_then(Value::as_object_mut) {
-            let before = thought.get(key).and_then(Value::as_str).unwrap_or_default();
-            let grown = format!("{before}{more}");
-            thought.insert(key.to_owned(), grown.into());
-        }
-        more.len()
-    }
 }
 
-/// A thought as the model wants to see it again: signed, or sealed.
-fn reasoning(thought: &Value) -> Option<ReasoningContentBlock> {
-    let text = |key: &str| thought.get(key).and_then(Value::as_str);
-    if let Some(sealed) = text("redacted") {
-        let sealed = aws_smithy_types::base64::decode(sealed).ok()?;
-        return Some(ReasoningContentBlock::RedactedContent(sealed.into()));
-    }
-    let block = ReasoningTextBlock::builder()
-        .text(text("text").unwrap_or_default())
-        .set_signature(text("signature").map(str::to_owned));
-    block.build().ok().map(ReasoningContentBlock::ReasoningText)
+/// A refusal, with the provider's words, which are for decisions alone.
+struct Refusal {
+    status: u16,
+    words: String,
+    fault: Fault,
 }
 
 /// Why no stream came.
-fn refused(error: &SdkError<ConverseStreamError>) -> Fault {
+fn refused(error: &SdkError<ConverseStreamError>) -> Refusal {
+    let words = error.meta().message().unwrap_or_default().to_owned();
+    let status = error.raw_response().map_or(0, |answer| answer.status().as_u16());
+    let fault = cause(error, &words);
+    Refusal { status, words, fault }
+}
+
+/// What an operator can do about a refusal that Bedrock gives one code for.
+const CAUSES: [(&str, &str); 4] = [
+    (
+        "on-demand throughput",
+        "it is to be asked by an inference profile's id",
+    ),
+    ("access to the model", "access to the model is not granted"),
+    ("expired", "the credentials have expired"),
+    ("model identifier", "there is no such model in this region"),
+];
+
+fn cause(error: &SdkError<ConverseStreamError>, words: &str) -> Fault {
     let Some(answer) = error.raw_response() else {
         return match error {
             SdkError::ConstructionFailure(_) => Fault::Denied("the request cannot be made".to_owned()),
@@ -356,16 +354,24 @@ fn refused(error: &SdkError<ConverseStreamError>) -> Fault {
             Some(_) => Fault::of_status(503, None, code),
             None => Fault::Broken("what came is no stream".to_owned()),
         },
-        status => match service {
-            Some(
-                ConverseStreamError::ModelNotReadyException(_)
-                | ConverseStreamError::ModelTimeoutException(_)
-                | ConverseStreamError::ModelErrorException(_),
+        status => match (service, Fault::of_status(status, wait, code)) {
+            (Some(ConverseStreamError::ModelNotReadyException(_)), _) => Fault::Starting,
+            (
+                Some(
+                    ConverseStreamError::ModelTimeoutException(_)
+                    | ConverseStreamError::ModelErrorException(_),
+                ),
+                _,
             ) => Fault::Busy {
                 wait,
                 cause: word(code),
             },
-            _ => Fault::of_status(status, wait, code),
+            (_, Fault::Denied(cause)) => {
+                let lower = words.to_lowercase();
+                let told = CAUSES.iter().find(|(said, _)| lower.contains(said));
+                Fault::Denied(told.map_or(cause.clone(), |(_, told)| format!("{cause}: {told}")))
+            }
+            (_, fault) => fault,
         },
     }
 }

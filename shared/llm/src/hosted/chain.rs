@@ -4,11 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::Entropy;
+use domain::{Entropy, TokenUsage, to_read};
+use nlu::Slot;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::{Dialogue, Fault, Provider};
-use crate::{Answer, Budget, BudgetError, Draft, Model, ModelError, Prompt, Reservation, Rules, Unlimited};
+use super::answer::{Read, Shown};
+use super::{Dialogue, Fault, Form, Gathered, Provider};
+use crate::model::LONGEST;
+use crate::{
+    AgentBrief, Answer, Budget, BudgetError, Draft, Model, ModelError, Prompt, Reservation, Rules, Turn,
+    Unlimited, rules,
+};
+
+/// Most agents that a model is shown: of more, those that fit what was said best.
+const AGENTS_MAX: usize = 8;
+/// How often a request is sent without something that its model does not know, and how often with half of its budget.
+const HEALS: u32 = 6;
+const HALVES: u32 = 2;
+/// How long a model that is being loaded is left alone.
+const LOADS: Duration = Duration::from_secs(2);
 
 /// What bounds the asking, whatever its models do.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +41,7 @@ impl Default for ChainLimits {
     fn default() -> Self {
         Self {
             attempts: 3,
-            whole: Duration::from_secs(75),
+            whole: LONGEST,
             patience: Duration::from_secs(5),
             pause: Duration::from_secs(1),
         }
@@ -53,6 +67,8 @@ pub struct Chain {
     limits: ChainLimits,
     entropy: Arc<dyn Entropy>,
     budget: Arc<dyn Budget>,
+    /// Finds the agents that are shown where there are many.
+    engine: Slot,
 }
 
 /// Why one model gave no answer.
@@ -72,6 +88,7 @@ impl Chain {
             limits,
             entropy,
             budget: Arc::new(Unlimited),
+            engine: Slot::default(),
         }
     }
 
@@ -82,35 +99,89 @@ impl Chain {
         self
     }
 
+    /// The same where agents are found by this engine, once it is there.
+    #[must_use]
+    pub fn finding(mut self, engine: Slot) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// The agents that are shown.
+    async fn agents(&self, prompt: &Prompt) -> Vec<AgentBrief> {
+        let said = prompt.turns.iter().rev().find_map(|turn| match turn {
+            Turn::User(text) => Some(to_read(text)),
+            _ => None,
+        });
+        match said.filter(|_| prompt.agents.len() > AGENTS_MAX) {
+            Some(said) => rules::nearest(&self.engine, &prompt.agents, (said, AGENTS_MAX)).await,
+            None => prompt.agents.to_vec(),
+        }
+    }
+
     /// Asks one model as often as that may help; the error is its last.
     async fn asked(
         &self,
-        provider: &dyn Provider,
-        dialogue: &Dialogue,
-        (draft, attempts): (&mut dyn Draft, &mut u32),
+        (provider, mut tokens): (&dyn Provider, usize),
+        (prompt, agents): (&Prompt, &[AgentBrief]),
+        (draft, attempts, deadline): (&mut dyn Draft, &mut u32, Instant),
     ) -> Result<Answer, Miss> {
-        let tokens = dialogue.tokens() + u64::from(provider.max_tokens());
-        let mut pause = self.limits.pause;
-        let mut left = self.limits.attempts;
+        let mut form = Form::of(prompt);
+        let shown = |form: Form, tokens: usize| Dialogue::of(prompt, (form, agents.to_vec()), tokens);
+        let mut dialogue = shown(form, tokens);
+        let (mut pause, mut left) = (self.limits.pause, self.limits.attempts);
+        let (mut heals, mut halves, mut nudges) = (HEALS, HALVES, 1_u32);
         loop {
             *attempts += 1;
-            left = left.saturating_sub(1);
-            let reserved = self.budget.reserve(tokens).await.map_err(Miss::Budget)?;
+            let most = u64::from(dialogue.most(provider.max_tokens()));
+            let reserved = self.budget.reserve(dialogue.tokens() + most);
+            let reserved = reserved.await.map_err(Miss::Budget)?;
             draft.begins(*attempts);
-            let answered = provider.attempt(dialogue, draft).await;
+            let (mut gathered, mut words) = (Gathered::default(), Shown::new(&mut *draft));
+            let ended = timeout_at(deadline, provider.attempt(&dialogue, &mut words, &mut gathered)).await;
+            let late = |_| Fault::Broken("no answer came in time".to_owned());
+            let ended = ended.map_err(late).flatten();
             let model = provider.name();
-            let fault = match counted(answered, reserved, model).await {
-                Ok(answer) => return Ok(answer),
+            counted(&ended, reserved, (model, &dialogue, &gathered)).await;
+            let said = gathered.said();
+            let fault = match ended.and_then(|()| gathered.read(model, &dialogue)) {
+                Ok(Read::Answer(answer)) => return Ok(answer),
+                Ok(Read::Plan) => {
+                    form = Form::Plan;
+                    dialogue = shown(form, tokens);
+                    continue;
+                }
                 Err(fault) => fault,
             };
             // The words of a refusal are no cause, and a user's own business.
             tracing::warn!(model, attempt = *attempts, cause = %fault, "a model did not answer");
             let wait = match &fault {
+                // It does not count: the same without it is another request.
+                Fault::Unknown(_) if heals > 0 => {
+                    heals -= 1;
+                    continue;
+                }
+                Fault::TooLong if halves > 0 => {
+                    halves -= 1;
+                    let rough = usize::try_from(dialogue.tokens()).unwrap_or(usize::MAX);
+                    tokens = tokens.min(rough) / 2;
+                    dialogue = shown(form, tokens);
+                    continue;
+                }
+                Fault::Malformed(reason) if nudges > 0 => {
+                    nudges -= 1;
+                    dialogue = dialogue.nudged(&said, reason);
+                    continue;
+                }
+                Fault::Starting if Instant::now() + LOADS < deadline => {
+                    sleep(LOADS).await;
+                    continue;
+                }
                 Fault::Busy { wait: Some(wait), .. } => *wait,
                 Fault::Busy { wait: None, .. } | Fault::Broken(_) => self.jittered(pause),
-                Fault::Denied(_) | Fault::Refused(_) | Fault::Unusable(_) => return Err(Miss::Fault(fault)),
+                _ => return Err(Miss::Fault(fault)),
             };
-            if left == 0 || wait > self.limits.patience {
+            left = left.saturating_sub(1);
+            if left == 0 || wait > self.limits.patience || Instant::now() + wait >= deadline {
                 return Err(Miss::Fault(fault));
             }
             sleep(wait).await;
@@ -127,19 +198,29 @@ impl Chain {
     }
 }
 
-/// The same, with what it took counted. Of a broken or unusable answer nobody says what it took: all that was reserved
-/// for it stays counted.
+/// Counts what an attempt took, as its model tells it; where it does not, by what was sent and has come. What brought nothing took
+/// nothing: only a process that ends in between leaves all of it counted.
 async fn counted(
-    answered: Result<Answer, Fault>,
+    ended: &Result<(), Fault>,
     reserved: Box<dyn Reservation>,
-    model: &str,
-) -> Result<Answer, Fault> {
-    match &answered {
-        Ok(answer) => reserved.settle(model, answer.usage).await,
-        Err(Fault::Busy { .. } | Fault::Denied(_)) => reserved.release().await,
-        Err(Fault::Broken(_) | Fault::Refused(_) | Fault::Unusable(_)) => {}
+    (model, dialogue, gathered): (&str, &Dialogue, &Gathered),
+) {
+    let turned_away = matches!(
+        ended,
+        Err(Fault::Busy { .. } | Fault::Denied(_) | Fault::Unknown(_) | Fault::TooLong | Fault::Starting)
+    );
+    if turned_away || !gathered.has_begun() {
+        return reserved.release().await;
     }
-    answered
+    let taken = match gathered.usage.input + gathered.usage.output {
+        0 => TokenUsage {
+            input: dialogue.tokens(),
+            output: u64::try_from(gathered.bytes() / 3).unwrap_or(u64::MAX),
+            cached: 0,
+        },
+        _ => gathered.usage,
+    };
+    reserved.settle(model, taken).await;
 }
 
 #[async_trait]
@@ -148,6 +229,7 @@ impl Model for Chain {
         let deadline = Instant::now() + self.limits.whole;
         let mut attempts = 0;
         let mut error = ModelError::Unavailable("there is no model".to_owned());
+        let agents = self.agents(prompt).await;
         for link in &self.links {
             let Link::Hosted { provider, tokens } = link else {
                 return Ok(Rules.decide(prompt).into());
@@ -155,22 +237,27 @@ impl Model for Chain {
             if Instant::now() >= deadline {
                 continue;
             }
-            let dialogue = Dialogue::of(prompt, *tokens);
-            let asked = self.asked(provider.as_ref(), &dialogue, (&mut *draft, &mut attempts));
-            error = match timeout_at(deadline, asked).await {
-                Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(Miss::Fault(Fault::Denied(cause)))) => return Err(ModelError::Denied(cause)),
-                Ok(Err(Miss::Fault(Fault::Refused(words)))) => return Err(ModelError::Refused(words)),
-                Ok(Err(Miss::Fault(Fault::Unusable(cause)))) => ModelError::Unusable(cause),
-                Ok(Err(Miss::Fault(fault @ (Fault::Busy { .. } | Fault::Broken(_))))) => {
+            let link = (provider.as_ref(), *tokens);
+            let asked = self.asked(link, (prompt, &agents), (&mut *draft, &mut attempts, deadline));
+            error = match asked.await {
+                Ok(answer) => return Ok(answer),
+                Err(Miss::Fault(Fault::Denied(cause))) => return Err(ModelError::Denied(cause)),
+                Err(Miss::Fault(fault @ (Fault::TooLong | Fault::Unknown(_)))) => {
+                    return Err(ModelError::Denied(fault.to_string()));
+                }
+                Err(Miss::Fault(Fault::Refused(words))) => return Err(ModelError::Refused(words)),
+                Err(Miss::Fault(Fault::Unusable(cause) | Fault::Malformed(cause))) => {
+                    ModelError::Unusable(cause)
+                }
+                Err(Miss::Fault(Fault::Starting)) => ModelError::Starting,
+                Err(Miss::Fault(fault @ (Fault::Busy { .. } | Fault::Broken(_)))) => {
                     ModelError::Unavailable(fault.to_string())
                 }
                 // What is too much for this model may be little enough for one of shorter answers.
-                Ok(Err(Miss::Budget(BudgetError::Spent { until }))) => ModelError::Spent { until },
-                Ok(Err(Miss::Budget(fault @ (BudgetError::InUse | BudgetError::Unavailable)))) => {
+                Err(Miss::Budget(BudgetError::Spent { until })) => ModelError::Spent { until },
+                Err(Miss::Budget(fault @ (BudgetError::InUse | BudgetError::Unavailable))) => {
                     ModelError::Unavailable(fault.to_string())
                 }
-                Err(_) => ModelError::Unavailable("no answer came in time".to_owned()),
             };
         }
         Err(error)
@@ -180,8 +267,13 @@ impl Model for Chain {
         self.links.iter().any(|link| matches!(link, Link::Hosted { .. }))
     }
 
+    /// It decides once, and writes once.
     fn goes_on(&self) -> bool {
-        self.is_hosted()
+        false
+    }
+
+    fn longest(&self) -> Duration {
+        self.limits.whole
     }
 }
 

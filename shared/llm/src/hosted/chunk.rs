@@ -2,14 +2,11 @@
 //! form than OpenAI gives it.
 
 use domain::TokenUsage;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::answer::{End, Gathered};
-use super::tools::RawCall;
+use super::decision::RawCall;
 use crate::Draft;
-
-/// Where some servers keep what they want to see again with a call, such as Gemini's signatures.
-pub(crate) const EXTRA: &str = "extra_content";
 
 /// Takes one chunk in.
 pub(crate) fn take(gathered: &mut Gathered, calls: &mut Vec<Growing>, chunk: &Value, draft: &mut dyn Draft) {
@@ -44,6 +41,10 @@ pub(crate) fn take(gathered: &mut Gathered, calls: &mut Vec<Growing>, chunk: &Va
     {
         grow(calls, call);
     }
+    // The form of old.
+    if let Some(call) = delta.get("function_call").filter(|call| call.is_object()) {
+        grow(calls, &json!({"index": 0, "function": call}));
+    }
     if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
         gathered.end = Some(match reason {
             "length" | "max_tokens" | "model_length" => End::Length,
@@ -70,7 +71,6 @@ fn content(content: Option<&Value>) -> String {
 pub(crate) struct Growing {
     place: Option<u64>,
     pub(crate) call: RawCall,
-    pub(crate) extra: Value,
 }
 
 /// Takes a piece of a call in. It is of the newest call at its place, unless it has another id: some servers give no
@@ -92,7 +92,7 @@ fn grow(calls: &mut Vec<Growing>, piece: &Value) {
         });
         calls.len() - 1
     });
-    let Some(Growing { call, extra, .. }) = calls.get_mut(at) else {
+    let Some(Growing { call, .. }) = calls.get_mut(at) else {
         return;
     };
     if call.id.is_empty() {
@@ -100,9 +100,6 @@ fn grow(calls: &mut Vec<Growing>, piece: &Value) {
     }
     if call.name.is_empty() {
         text("/function/name").clone_into(&mut call.name);
-    }
-    if let Some(told) = piece.get(EXTRA) {
-        extra.clone_from(told);
     }
     match piece.pointer("/function/arguments") {
         Some(Value::String(more)) => call.arguments.push_str(more),

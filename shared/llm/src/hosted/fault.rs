@@ -28,9 +28,43 @@ pub enum Fault {
     /// What came is an answer, but none that can be used.
     #[error("its answer cannot be used: {0}")]
     Unusable(String),
+    /// The same, where one more word may help.
+    #[error("its answer is malformed: {0}")]
+    Malformed(String),
+    /// It does not know something that we sent, and will not be sent it again.
+    #[error("it does not know {0}, which is left out from now on")]
+    Unknown(&'static str),
+    /// The prompt is longer than it takes.
+    #[error("the prompt is too long for it")]
+    TooLong,
+    /// It is being loaded, and answers soon.
+    #[error("it is starting")]
+    Starting,
 }
 
+/// How providers say that a prompt is longer than they take, and that a model is being loaded.
+const TOO_LONG: [&str; 6] = [
+    "context_length",
+    "context length",
+    "context size",
+    "context window",
+    "exceed_context",
+    "too long",
+];
+const LOADING: &str = "loading model";
+
 impl Fault {
+    /// What heals by itself or by less, by a refusal's own words: these are for decisions, and repeated nowhere.
+    pub(crate) fn of_words(status: u16, words: &str) -> Option<Self> {
+        let lower = words.to_lowercase();
+        let is_too_long = status == 413 || TOO_LONG.iter().any(|said| lower.contains(said));
+        match status {
+            400 | 413 | 422 if is_too_long => Some(Self::TooLong),
+            503 if lower.contains(LOADING) => Some(Self::Starting),
+            _ => None,
+        }
+    }
+
     /// By the status of an answer that is no stream.
     pub(crate) fn of_status(status: u16, wait: Option<Duration>, code: &str) -> Self {
         let code = word(code);

@@ -5,13 +5,15 @@ mod answer;
 mod bedrock;
 mod chain;
 mod chunk;
+mod decision;
 mod dialogue;
 mod fault;
+mod lenient;
 mod openai;
 mod sentences;
 mod settings;
-mod tools;
 
+pub use answer::Gathered;
 pub use bedrock::{AwsSettings, Bedrock};
 pub use chain::{Chain, ChainLimits, Link};
 pub use fault::Fault;
@@ -21,8 +23,8 @@ pub use settings::{ModelList, ModelListError, ModelParts};
 
 use async_trait::async_trait;
 
-use crate::{Answer, Draft};
-pub use dialogue::Dialogue;
+use crate::Draft;
+pub use dialogue::{Dialogue, Form, PROMPTS};
 
 /// A model at a provider, which answers or does not.
 #[async_trait]
@@ -33,9 +35,14 @@ pub trait Provider: Send + Sync {
     /// Most tokens of an answer.
     fn max_tokens(&self) -> u32;
 
-    /// Asks once.
+    /// Asks once. What comes is gathered as it comes, so that it is known also where the rest does not come.
     ///
     /// # Errors
     /// [`Fault`] where no whole answer came.
-    async fn attempt(&self, dialogue: &Dialogue, draft: &mut dyn Draft) -> Result<Answer, Fault>;
+    async fn attempt(
+        &self,
+        dialogue: &Dialogue,
+        draft: &mut dyn Draft,
+        gathered: &mut Gathered,
+    ) -> Result<(), Fault>;
 }

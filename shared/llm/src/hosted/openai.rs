@@ -1,6 +1,9 @@
 //! Chat Completions, streamed: the dialect that every model server speaks, each a little differently. What it reads is a
 //! dozen fields, each of which may be missing; what is not understood is passed over, and nothing is an enumeration.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use async_trait::async_trait;
 use domain::{ExposeSecret, SecretString};
 use outbound::{CallError, EventLimits, EventRefusal, EventStream, Outbound, Streamed, TrustedOrigin};
@@ -9,16 +12,26 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::Provider;
-use super::answer::Gathered;
-use super::chunk::{EXTRA, Growing, take};
-use super::dialogue::{Dialogue, Piece, Speaker, Spoken};
+use super::answer::{End, Gathered};
+use super::chunk::{Growing, take};
+use super::decision::DECIDE;
+use super::dialogue::{Dialogue, Speaker};
 use super::fault::Fault;
-use crate::{Answer, Draft};
+use crate::Draft;
 
 /// How long is waited for the count of tokens once the answer is whole.
 const EPILOGUE: std::time::Duration = std::time::Duration::from_secs(2);
-/// OpenAI's own newer models refuse the field that all other servers know.
+/// OpenAI's own newer models refuse the field that all other servers know; where one of both is refused, the other is sent.
 const OPENAI: &str = "api.openai.com";
+const MOST: &str = "max_tokens";
+const MOST_THERE: &str = "max_completion_tokens";
+/// What not every server knows, by the words with which it refuses it.
+const OPTIONAL: [(&str, &[&str]); 4] = [
+    ("stream_options", &["stream_options"]),
+    ("response_format", &["response_format", "json_schema", "grammar"]),
+    ("temperature", &["temperature"]),
+    (MOST, &[MOST, MOST_THERE]),
+];
 
 /// A model behind Chat Completions.
 #[derive(Debug)]
@@ -30,6 +43,8 @@ pub struct OpenAi {
     max_tokens: u32,
     limits: EventLimits,
     outbound: Outbound,
+    /// What its server has refused, and is not sent again.
+    refused: Mutex<BTreeSet<&'static str>>,
 }
 
 impl OpenAi {
@@ -54,6 +69,7 @@ impl OpenAi {
             max_tokens,
             limits,
             outbound,
+            refused: Mutex::default(),
         }
     }
 
@@ -66,61 +82,46 @@ impl OpenAi {
     }
 
     fn body(&self, dialogue: &Dialogue) -> Value {
-        let mut messages = vec![json!({"role": "system", "content": dialogue.system})];
-        messages.extend(dialogue.messages.iter().flat_map(|spoken| self.messages(spoken)));
-        let tools = dialogue.tools.iter().map(|tool| {
-            let function =
-                json!({"name": tool.name, "description": tool.description, "parameters": tool.schema});
-            json!({"type": "function", "function": function})
+        let said = dialogue.messages.iter().map(|(by, text)| match by {
+            Speaker::User => json!({"role": "user", "content": text}),
+            Speaker::Model => json!({"role": "assistant", "content": text}),
         });
-        let most = match self.endpoint.host_str() {
-            Some(OPENAI) => "max_completion_tokens",
-            _ => "max_tokens",
+        let system = json!({"role": "system", "content": dialogue.system});
+        let messages: Vec<Value> = std::iter::once(system).chain(said).collect();
+        let mut body = json!({"model": self.model, "messages": messages, "stream": true});
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_openai = self.endpoint.host_str() == Some(OPENAI);
+        let most = match is_openai != refused.contains(MOST) {
+            true => MOST_THERE,
+            false => MOST,
         };
-        json!({
-            "model": self.model,
-            "messages": messages,
-            "tools": tools.collect::<Vec<Value>>(),
-            "stream": true,
-            "stream_options": {"include_usage": true},
-            most: self.max_tokens,
-        })
+        let schema = dialogue.schema.as_ref();
+        let format = schema
+            .map(|schema| json!({"type": "json_schema", "json_schema": {"name": DECIDE, "schema": schema}}));
+        let optional = [
+            ("stream_options", Some(json!({"include_usage": true}))),
+            ("temperature", schema.map(|_| json!(0))),
+            ("response_format", format),
+        ];
+        let optional = optional.into_iter().filter(|(name, _)| !refused.contains(name));
+        if let Some(fields) = body.as_object_mut() {
+            fields.insert(most.to_owned(), dialogue.most(self.max_tokens).into());
+            fields.extend(optional.filter_map(|(name, value)| Some((name.to_owned(), value?))));
+        }
+        body
     }
 
-    fn messages(&self, spoken: &Spoken) -> Vec<Value> {
-        let (mut messages, mut text, mut calls) = (Vec::new(), Vec::new(), Vec::new());
-        for piece in &spoken.parts {
-            match piece {
-                Piece::Text(said) => text.push(said.as_str()),
-                Piece::Call { id, name, arguments } => {
-                    let function = json!({"name": name, "arguments": arguments.to_string()});
-                    calls.push(json!({"id": id, "type": "function", "function": function}));
-                }
-                Piece::Result { call_id, text, .. } => {
-                    messages.push(json!({"role": "tool", "tool_call_id": call_id, "content": text}));
-                }
-                // Extra fields of its calls, by their places.
-                Piece::Thought(_) => {}
-            }
-        }
-        let thought = spoken.parts.iter().find_map(|piece| match piece {
-            Piece::Thought(thought) if thought.model == self.name => thought.value.as_array(),
-            _ => None,
-        });
-        for (call, extra) in calls.iter_mut().zip(thought.into_iter().flatten()) {
-            if let (Some(call), false) = (call.as_object_mut(), extra.is_null()) {
-                call.insert(EXTRA.to_owned(), extra.clone());
-            }
-        }
-        let text = text.join("\n\n");
-        let said = match spoken.by {
-            Speaker::User if text.is_empty() => None,
-            Speaker::User => Some(json!({"role": "user", "content": text})),
-            Speaker::Model if calls.is_empty() => Some(json!({"role": "assistant", "content": text})),
-            Speaker::Model => Some(json!({"role": "assistant", "content": text, "tool_calls": calls})),
-        };
-        messages.extend(said);
-        messages
+    /// The field that its server does not know, by its own words; it is not sent again.
+    fn unknown(&self, words: &str) -> Option<Fault> {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_named = |names: &[&str]| names.iter().any(|name| words.contains(name));
+        let found = OPTIONAL
+            .iter()
+            .find(|(field, names)| is_named(names) && !refused.contains(field));
+        found.map(|(field, _)| {
+            refused.insert(field);
+            Fault::Unknown(field)
+        })
     }
 
     /// A code that a server gives, unless it repeats the key with it.
@@ -134,10 +135,20 @@ impl OpenAi {
 
     /// What a refusal means. A success that is no stream may be an error all the same.
     fn refused(&self, refusal: &EventRefusal) -> Fault {
-        match refusal.body.get("error") {
-            Some(_) if (200..300).contains(&refusal.status) => self.error(&refusal.body),
-            _ => Fault::of_status(refusal.status, refusal.retry_after, self.code(&refusal.body)),
+        let EventRefusal {
+            status,
+            retry_after,
+            body,
+        } = refusal;
+        if (200..300).contains(status) && body.get("error").is_some() {
+            return self.error(body);
         }
+        let words = body.to_string();
+        let heals = Fault::of_words(*status, &words).or_else(|| match status {
+            400 | 422 => self.unknown(&words),
+            _ => None,
+        });
+        heals.unwrap_or_else(|| Fault::of_status(*status, *retry_after, self.code(body)))
     }
 
     /// What an error within a success means: its number where it has one, its code otherwise.
@@ -157,9 +168,12 @@ impl OpenAi {
         }
     }
 
-    async fn read(&self, events: &mut EventStream, draft: &mut dyn Draft) -> Result<Gathered, Fault> {
-        let mut gathered = Gathered::default();
-        let mut calls = Vec::new();
+    async fn read(
+        &self,
+        events: &mut EventStream,
+        draft: &mut dyn Draft,
+        (gathered, calls): (&mut Gathered, &mut Vec<Growing>),
+    ) -> Result<(), Fault> {
         loop {
             let event = match gathered.end {
                 None => events.next().await?,
@@ -170,9 +184,14 @@ impl OpenAi {
                     .and_then(Result::ok)
                     .flatten(),
             };
-            let Some(event) = event.filter(|event| event.data.trim() != "[DONE]") else {
+            let Some(event) = event else {
                 break;
             };
+            if event.data.trim() == "[DONE]" {
+                // Some say no more than this of its end.
+                gathered.end = gathered.end.or(Some(End::Natural));
+                break;
+            }
             let chunk: Value = match serde_json::from_str(&event.data) {
                 Ok(chunk) => chunk,
                 Err(_) if gathered.end.is_some() => break,
@@ -182,14 +201,9 @@ impl OpenAi {
             if is_error || event.name.as_deref() == Some("error") {
                 return Err(self.error(&chunk));
             }
-            take(&mut gathered, &mut calls, &chunk, draft);
+            take(gathered, calls, &chunk, draft);
         }
-        if calls.iter().any(|growing: &Growing| !growing.extra.is_null()) {
-            let extra = calls.iter().map(|growing| growing.extra.clone());
-            gathered.opaque = Some(extra.collect());
-        }
-        gathered.calls = calls.into_iter().map(|growing| growing.call).collect();
-        Ok(gathered)
+        Ok(())
     }
 }
 
@@ -203,14 +217,28 @@ impl Provider for OpenAi {
         self.max_tokens
     }
 
-    async fn attempt(&self, dialogue: &Dialogue, draft: &mut dyn Draft) -> Result<Answer, Fault> {
+    async fn attempt(
+        &self,
+        dialogue: &Dialogue,
+        draft: &mut dyn Draft,
+        gathered: &mut Gathered,
+    ) -> Result<(), Fault> {
         let body = self.body(dialogue);
         let asked = self
             .outbound
             .post_for_events(&self.endpoint, &body, self.key.as_ref(), self.limits);
-        match asked.await? {
-            Streamed::Events(mut events) => self.read(&mut events, draft).await?.answer(&self.name, dialogue),
+        let mut calls = Vec::new();
+        let read = match asked.await? {
+            Streamed::Events(mut events) => self.read(&mut events, draft, (gathered, &mut calls)).await,
+            // A server that does not stream answers whole.
+            Streamed::Refused(whole) if whole.status == 200 && whole.body.get("choices").is_some() => {
+                take(gathered, &mut calls, &whole.body, draft);
+                gathered.end = gathered.end.or(Some(End::Natural));
+                Ok(())
+            }
             Streamed::Refused(refusal) => Err(self.refused(&refusal)),
-        }
+        };
+        gathered.calls = calls.into_iter().map(|growing| growing.call).collect();
+        read
     }
 }

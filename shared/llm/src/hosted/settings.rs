@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{Entropy, SecretString};
+use nlu::Slot;
 use outbound::{CallError, EventLimits, Outbound, TrustedOrigin};
 use serde::Deserialize;
 use url::Url;
@@ -29,8 +30,13 @@ const MODELS_MAX: usize = 8;
 /// Tokens of an answer, and of a prompt, where the list does not say.
 const ANSWER: u32 = 4_096;
 const PROMPT: usize = 32_000;
-/// Least tokens of a prompt: the longest message that is taken, with what every model is told.
-const PROMPT_MIN: usize = 16_000;
+/// Least tokens of a prompt: what every model is told, with a message and what came of it.
+const PROMPT_MIN: usize = 4_000;
+/// Longest wait for a first byte: a model that has no graphics card reads a prompt for minutes. A function of a host has as long as
+/// its template says.
+const FIRST_BYTE_MAX: Duration = Duration::from_secs(600);
+/// What an answer may take once it has begun.
+const ANSWERS: Duration = Duration::from_secs(55);
 
 /// The models of a deployment, in the order in which they are asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,6 +154,8 @@ pub struct ModelParts<'a> {
     pub entropy: Arc<dyn Entropy>,
     /// What may be spent.
     pub budget: Arc<dyn Budget>,
+    /// Finds agents for what is said, once it is there.
+    pub engine: Slot,
     /// The settings of AWS clients.
     pub aws: AwsSettings,
     /// The keys by the names of their secrets: those of [`ModelList::keys`].
@@ -229,9 +237,10 @@ impl Bounds {
             None => Ok(usual),
             Some(told) => Duration::try_from_secs_f64(told)
                 .ok()
-                .filter(|wait| !wait.is_zero() && *wait <= EventLimits::default().whole)
-                .ok_or("first_byte and idle are seconds, up to 75"),
+                .filter(|wait| !wait.is_zero() && *wait <= FIRST_BYTE_MAX)
+                .ok_or("first_byte and idle are seconds, up to 600"),
         };
+        let first_byte = seconds(written.first_byte, usual.first_byte)?;
         let (answer, prompt) = (
             written.max_tokens.unwrap_or(ANSWER),
             written.prompt_tokens.unwrap_or(PROMPT),
@@ -240,14 +249,15 @@ impl Bounds {
             return Err("max_tokens is 64 to 128000");
         }
         if !(PROMPT_MIN..=1_000_000).contains(&prompt) {
-            return Err("prompt_tokens is 16000 to 1000000");
+            return Err("prompt_tokens is 4000 to 1000000");
         }
         Ok(Self {
             answer,
             prompt,
             limits: EventLimits {
-                first_byte: seconds(written.first_byte, usual.first_byte)?,
+                first_byte,
                 idle: seconds(written.idle, usual.idle)?,
+                whole: usual.whole.max(first_byte + ANSWERS),
                 ..usual
             },
         })
@@ -291,11 +301,19 @@ impl ModelList {
     /// # Errors
     /// [`ModelListError`] where a key or an address cannot be used.
     pub fn build(self, parts: &ModelParts<'_>) -> Result<Arc<dyn Model>, ModelListError> {
+        let bounds = self.0.iter().filter_map(|setting| match setting {
+            Setting::OpenAi { bounds, .. } | Setting::Bedrock { bounds, .. } => Some(bounds.limits.whole),
+            Setting::Rules => None,
+        });
+        let usual = ChainLimits::default();
+        let whole = bounds.fold(usual.whole, Duration::max);
         let links = self.0.into_iter().map(|setting| setting.link(parts));
         let links = links.collect::<Result<Vec<Link>, ModelListError>>()?;
-        let limits = ChainLimits::default();
-        let chain = Chain::new(links, limits, Arc::clone(&parts.entropy));
-        Ok(Arc::new(chain.within(Arc::clone(&parts.budget))))
+        let chain = Chain::new(links, ChainLimits { whole, ..usual }, Arc::clone(&parts.entropy));
+        let chain = chain
+            .within(Arc::clone(&parts.budget))
+            .finding(parts.engine.clone());
+        Ok(Arc::new(chain))
     }
 }
 

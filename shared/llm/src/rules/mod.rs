@@ -4,6 +4,7 @@
 
 mod language;
 mod lexical;
+mod nearest;
 mod order;
 mod phrase;
 mod split;
@@ -15,7 +16,8 @@ use domain::{AgentType, to_read};
 use crate::{Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
 pub(crate) use lexical::Lexicon;
 pub use lexical::best_fitting;
-pub use phrase::{offer, summary};
+pub(crate) use nearest::nearest;
+pub use phrase::{brought, offer, summary};
 use split::Part;
 pub(crate) use understood::understood;
 pub use understood::{Clause, cards, clauses};

@@ -25,17 +25,28 @@ pub(super) fn undone(parts: &[&str]) -> String {
     )
 }
 
+/// The answer from what agents brought in this work, in their own words; `None` where they brought nothing.
+#[must_use]
+pub fn brought(work: &[Turn]) -> Option<String> {
+    let of_agents = results(work).filter(|result| result.agent.is_some());
+    told(&of_agents.collect::<Vec<_>>())
+}
+
 /// The answer from the results since the user spoke; `None` where there are none.
 pub(super) fn answer(since: &[Turn]) -> Option<String> {
-    let results: Vec<&ToolResult> = since
-        .iter()
-        .filter_map(|turn| match turn {
-            Turn::Results(results) => Some(results),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    match results.as_slice() {
+    told(&results(since).collect::<Vec<_>>())
+}
+
+fn results(since: &[Turn]) -> impl Iterator<Item = &ToolResult> {
+    let results = since.iter().filter_map(|turn| match turn {
+        Turn::Results(results) => Some(results),
+        _ => None,
+    });
+    results.flatten()
+}
+
+fn told(results: &[&ToolResult]) -> Option<String> {
+    match results {
         [] => None,
         [only] => Some(match (&only.outcome, &only.agent) {
             (ToolOutcome::Done(text), _) => done(text),

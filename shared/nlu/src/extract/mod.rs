@@ -27,6 +27,7 @@ mod free;
 mod ids;
 mod left;
 mod one_of;
+mod other_days;
 mod said;
 mod spoken;
 mod stays;
@@ -46,6 +47,7 @@ use said::Said;
 use takes::{Field, Slot};
 use vocabulary::Vocabulary;
 
+pub use other_days::other_days;
 pub use takes::Takes;
 pub use vocabulary::is_function_word;
 

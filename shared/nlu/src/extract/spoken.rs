@@ -4,11 +4,10 @@
 //! are taken out first, so that "in Fahrenheit" names no place; then time, then places, and words at last. Where one choice alone
 //! can be had, phrases count before words, and then what the schema has first.
 
-use chrono::DateTime;
 use domain::READ_MAX;
 use serde_json::{Map, Value, json};
 use words::text::{self, Kind, Word};
-use words::{DateOrder, Days, Named, When, asks_yes_no, places, price};
+use words::{Days, Named, When, asks_yes_no, places, price};
 
 use super::one_of::OneOf;
 use super::stays::Stay;
@@ -85,20 +84,11 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(takes: &'a Takes, asked: Asked<'a>) -> Self {
-        let utc = DateTime::from_timestamp_millis(asked.now.millis()).unwrap_or_default();
-        let zone = asked
-            .user
-            .time_zone
-            .as_deref()
-            .and_then(|zone| zone.parse::<chrono_tz::Tz>().ok());
         Self {
             takes,
             answers: asked.answers.filter(|name| takes.is_in_turn(name)),
             asked,
-            clock: Clock {
-                today: zone.map_or(utc.date_naive(), |zone| utc.with_timezone(&zone).date_naive()),
-                order: asked.user.locale.as_deref().and_then(DateOrder::of),
-            },
+            clock: Clock::of(asked.now, asked.user),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a sentence says of time, as data: days, a part of each day, how long something takes, whose clock it is by.
 
-use chrono::{Datelike as _, NaiveDate};
+use chrono::{DateTime, Datelike as _, NaiveDate};
+use domain::{Timestamp, UserContext};
 use words::hours::{self, Part};
 use words::text::{Kind, Word};
 use words::{DateOrder, Days, Hours, When, days, length, related};
@@ -34,6 +35,17 @@ pub(super) struct Clock {
 }
 
 impl Clock {
+    /// That of a user.
+    pub(super) fn of(now: Timestamp, user: &UserContext) -> Self {
+        let utc = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default();
+        let zone = user.time_zone.as_deref();
+        let zone = zone.and_then(|zone| zone.parse::<chrono_tz::Tz>().ok());
+        Self {
+            today: zone.map_or(utc.date_naive(), |zone| utc.with_timezone(&zone).date_naive()),
+            order: user.locale.as_deref().and_then(DateOrder::of),
+        }
+    }
+
     /// Takes what is said of time out of the words, as far as there are fields for it. `said` is the text that the words are of, with
     /// what it is in English where it is in another language.
     pub(super) fn take(self, words: &mut [Word], takes: &Takes, said: (&str, Option<&str>)) -> Timed {

@@ -126,6 +126,7 @@ fn turn() -> ModelTurn {
         end,
     };
     ModelTurn {
+        prompts: 0,
         number: 0,
         model: "openai:gpt".to_owned(),
         said: None,

@@ -96,6 +96,7 @@ fn made(names: &[String]) -> Arc<dyn Model> {
     };
     let bedrock = models.bedrock;
     let parts = ModelParts {
+        engine: nlu::Slot::default(),
         outbound: &Outbound::new(policy, entropy.clone()),
         entropy,
         budget: Arc::new(Unlimited),

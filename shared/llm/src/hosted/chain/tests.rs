@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::super::answer::End;
 use super::*;
 use crate::{NoDraft, Step, Turn};
 
@@ -42,7 +43,12 @@ impl Provider for Scripted {
         1_000
     }
 
-    async fn attempt(&self, _: &Dialogue, draft: &mut dyn Draft) -> Result<Answer, Fault> {
+    async fn attempt(
+        &self,
+        _: &Dialogue,
+        draft: &mut dyn Draft,
+        gathered: &mut Gathered,
+    ) -> Result<(), Fault> {
         self.asked
             .lock()
             .unwrap()
@@ -51,7 +57,9 @@ impl Provider for Scripted {
         match next {
             Next::Say(text) => {
                 draft.grows(text);
-                Ok(Step::Say(text.to_owned()).into())
+                text.clone_into(&mut gathered.text);
+                gathered.end = Some(End::Natural);
+                Ok(())
             }
             Next::Fail(fault) => Err(fault),
             Next::Hang => {
@@ -300,13 +308,22 @@ fn purse(left: usize) -> (Arc<Purse>, Arc<Mutex<Vec<String>>>) {
 }
 
 #[tokio::test]
-async fn every_attempt_is_reserved_and_what_nobody_knows_stays_reserved() {
+async fn every_attempt_is_reserved_and_counts_by_what_came_of_it() {
     let mut world = world(&[&[busy(None), broken(), Next::Say("hello")]]);
     let (purse, told) = purse(10);
     world.chain = world.chain.within(purse.clone());
     let answer = world.step().await.unwrap();
     assert_eq!(answer.step, Step::Say("hello".into()));
-    assert_eq!(*told.lock().unwrap(), ["released", "one took 0"]);
+    let told = told.lock().unwrap();
+    let [busy, broken, answered] = told.as_slice() else {
+        panic!("{told:?}")
+    };
+    // What brought nothing took nothing; whose model does not count is counted roughly.
+    assert_eq!([busy, broken], ["released"; 2]);
+    assert!(
+        answered.starts_with("one took ") && answered != "one took 0",
+        "{answered}"
+    );
     assert_eq!(purse.left.load(Ordering::SeqCst), 7, "three attempts");
 }
 

@@ -12,6 +12,7 @@ fn list(text: &str) -> Result<ModelList, String> {
 fn built(text: &str, keys: &[(&str, &str)]) -> Result<Arc<dyn Model>, ModelListError> {
     let outbound = Outbound::new(Policy::default(), Arc::new(SystemEntropy));
     let parts = ModelParts {
+        engine: nlu::Slot::default(),
         budget: Arc::new(crate::Unlimited),
         outbound: &outbound,
         entropy: Arc::new(SystemEntropy),
@@ -42,12 +43,13 @@ fn models_are_read_in_their_order() {
     };
     assert_eq!(bounds.limits.first_byte, Duration::from_millis(500));
     assert_eq!((bounds.answer, bounds.prompt), (ANSWER, PROMPT));
-    assert!(
-        built(r#"[{"kind": "bedrock", "model": "m"}]"#, &[])
-            .unwrap()
-            .goes_on()
+    let hosted = built(
+        r#"[{"kind": "bedrock", "model": "m", "first_byte": 300, "prompt_tokens": 4000}]"#,
+        &[],
     );
-    assert!(!built(r#"[{"kind": "rules"}]"#, &[]).unwrap().goes_on());
+    let hosted = hosted.unwrap();
+    assert!(hosted.is_hosted() && !hosted.goes_on());
+    assert_eq!(hosted.longest(), Duration::from_secs(355));
 }
 
 #[test]

@@ -68,40 +68,23 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether the last thing that it was told are results of its calls.
+    /// Whether the last thing that it was told is what came of its decision.
     #[must_use]
     pub fn has_results(&self) -> bool {
-        let last = self.messages().last();
-        let is_result = |part: &Value| part["toolResult"].is_object();
-        last.is_some_and(|last| {
-            let parts = last["content"].as_array();
-            last["role"] == "tool" || parts.is_some_and(|parts| parts.iter().any(is_result))
-        })
+        self.messages().last().is_some_and(is_result)
     }
 
     /// What the user said last.
     #[must_use]
     pub fn prompt(&self) -> String {
-        let texts = self
-            .messages()
-            .iter()
-            .rev()
-            .filter(|message| message["role"] == "user");
-        let mut texts = texts.filter_map(|message| match &message["content"] {
-            Value::Array(parts) => parts.iter().find_map(|part| part["text"].as_str()),
-            content => content.as_str(),
-        });
-        texts.next().unwrap_or_default().to_owned()
+        let said = self.messages().iter().rev().find(|message| is_said(message));
+        let said = said.map(text).unwrap_or_default();
+        said.split("\n\n(Today is").next().unwrap_or_default().to_owned()
     }
 
     /// How many answers it gave since the user spoke last.
     #[must_use]
     pub fn steps(&self) -> usize {
-        let is_said = |message: &&Value| {
-            let parts = message["content"].as_array();
-            let said = parts.is_none_or(|parts| parts.iter().any(|part| part["text"].is_string()));
-            message["role"] == "user" && said
-        };
         let since = self
             .messages()
             .iter()
@@ -110,11 +93,36 @@ impl Asked {
         since.filter(|message| message["role"] == "assistant").count()
     }
 
+    /// Whether words are wanted of it, and no decision.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        ["response_format", "toolConfig"]
+            .iter()
+            .all(|decides| self.body[*decides].is_null())
+    }
+
     /// The conversation, without instructions.
     #[must_use]
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map_or(&[], Vec::as_slice)
     }
+}
+
+fn text(message: &Value) -> &str {
+    let content = &message["content"];
+    content[0]["text"]
+        .as_str()
+        .or(content.as_str())
+        .unwrap_or_default()
+}
+
+/// What came of work stands behind these words.
+fn is_result(message: &Value) -> bool {
+    text(message).starts_with("What came of it:")
+}
+
+fn is_said(message: &Value) -> bool {
+    message["role"] == "user" && !is_result(message)
 }
 
 /// What a model answers to what it is asked.

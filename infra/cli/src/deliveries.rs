@@ -247,7 +247,8 @@ fn token(
             scopes: &[agent::DELIVERIES_SCOPE],
             lifetime: LIFETIME,
         };
-        own.session.sign(&told, now, &SystemEntropy)
+        let session = own.session().map_err(Failure::other)?;
+        session.sign(&told, now, &SystemEntropy)
     };
     let signed = signed.map_err(Failure::other)?;
     Ok(signed.expose_secret().to_owned())

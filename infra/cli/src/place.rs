@@ -166,7 +166,7 @@ impl Resting {
     ) -> Result<Secrets, Failure> {
         let wanted = self.names.wanted(&[]);
         let draft = self.vault.draft(&wanted, &SystemEntropy, change)?;
-        self.vault.keep(draft.stored)?;
+        self.vault.keep(draft.kept)?;
         Ok(draft.secrets)
     }
 }

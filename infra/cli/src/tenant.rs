@@ -175,7 +175,7 @@ impl Added {
             Some(resting) => {
                 let tenant = name.incarnated(&SystemEntropy);
                 let secrets = resting.change(|stored| stored.add_tenant(&tenant))?;
-                let users = secrets.tenants.get(&tenant).map(identity::listed);
+                let users = secrets.tenants.get(&tenant).map(|own| identity::listed(own));
                 Described {
                     name,
                     endpoints: None,

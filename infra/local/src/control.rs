@@ -9,6 +9,7 @@ mod index;
 mod orders;
 mod people;
 mod registration;
+mod residents;
 pub(crate) mod survival;
 mod tenants;
 
@@ -16,28 +17,29 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use auth::JwksCache;
-use domain::{Clock, Entropy, ExposeSecret, SecretString, Tenant};
-use edge::Ground;
+use domain::{AgentName, Clock, Entropy, ExposeSecret, SecretString, Tenant};
 use edge::secrets::Held;
+use edge::{Ground, QueueHandler};
 use outbound::{FetchedKeys, Outbound, Policy};
 use serde::{Deserialize, Serialize};
 use store::Store;
 use store::audit::{self, Action, Actor};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
-use self::tenants::{register, registrar};
+use self::residents::{KEPT, Residents};
+use self::tenants::registrar;
 use crate::data::current::{Current, Own};
 use crate::data::endpoints::Endpoints;
 use crate::data::secrets::{Draft, ImportChange, Secrets, Stored, Vault};
 use crate::error::{ChangeError, StartError};
-use crate::functions::assembly::{Assembled, Timers, assemble};
+use crate::functions::assembly::{self, Assembled, Timers};
 use crate::functions::names::Names;
 use crate::functions::people::Changed;
 use crate::functions::{Spec, identity, named};
 use crate::gateway::Served;
 use crate::mqtt::Backgrounds;
 use crate::options::{Outside, Tempo};
-use crate::queue::{Crew, Door};
+use crate::queue::{Door, Workers};
 
 /// Which keys are rotated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,8 +125,14 @@ pub(crate) struct Control {
     pub(crate) site: Site,
     outbound: Outbound,
     pub(crate) served: Served,
-    pub(crate) crew: Crew,
+    residents: Residents,
+    /// Who works for every tenant.
+    workers: RwLock<Workers>,
     timers: RwLock<Timers>,
+    /// The keys that functions have fetched.
+    keys: RwLock<Arc<JwksCache>>,
+    /// Says that the list of endpoints is to be written.
+    unlisted: Notify,
     pub(crate) backgrounds: Backgrounds,
     current: RwLock<Arc<Current>>,
     /// Held while something changes.
@@ -132,21 +140,21 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Sets up whatever the secrets say there is, and serves it.
+    /// Serves whatever the secrets say there is.
     pub(crate) async fn start(site: Site, vault: Vault, current: Current) -> Result<Self, StartError> {
         let outbound = site.outbound(&current.endpoints);
         // Loading certificates takes long; it happens beside the rest of the start.
         let early = outbound.clone();
         let _nobody_waits = tokio::task::spawn_blocking(move || early.warm());
-        for own in current.tenants() {
-            set_up(&site, &current, &own).await?;
-        }
         let control = Self {
+            keys: RwLock::new(JwksCache::new(Arc::new(FetchedKeys(outbound.clone())))),
             outbound,
             site,
             served: Served::default(),
-            crew: Crew::default(),
+            residents: Residents::default(),
+            workers: RwLock::default(),
             timers: RwLock::default(),
+            unlisted: Notify::new(),
             backgrounds: Backgrounds::default(),
             current: RwLock::new(Arc::new(current)),
             vault: Mutex::new(vault),
@@ -156,6 +164,7 @@ impl Control {
         if let Some(broker) = &control.site.outside.mqtt {
             broker.admit(&now, None)?;
         }
+        control.residents.renew(&now);
         control.put(built);
         Ok(control)
     }
@@ -173,8 +182,9 @@ impl Control {
             .clone()
     }
 
-    /// Makes the agents and every address known. To be called once the gateway answers.
-    pub(crate) async fn announce(&self) -> Result<(), StartError> {
+    /// Makes the agents and every address known, and these tenants; the others are when they are asked for. To be called once the
+    /// gateway answers.
+    pub(crate) async fn announce(&self, tenants: &[Tenant]) -> Result<(), StartError> {
         let current = self.now();
         let endpoints = &current.endpoints;
         let registrar = registrar(endpoints);
@@ -184,10 +194,18 @@ impl Control {
         for (name, url) in &endpoints.agents {
             registrar.register(name, url, None).await?;
         }
-        for tenant in endpoints.tenants.keys() {
-            register(&registrar, endpoints, tenant).await?;
+        for (tenant, _) in tenants.iter().filter_map(|name| endpoints.named(name)) {
+            if let Some(own) = current.tenant(tenant) {
+                set_up(&self.site, &current, &own).await?;
+                self.known_to_all(&current, &own).await?;
+            }
         }
         self.list(endpoints)
+    }
+
+    /// Folds what was kept of single tenants into the file of everything.
+    pub(crate) async fn rest(&self) -> Result<(), StartError> {
+        self.vault.lock().await.rest()
     }
 
     /// The tenant of that name.
@@ -213,7 +231,7 @@ impl Control {
         let draft = self.draft(&vault, |stored| {
             rotation.apply(stored, force, (&**clock, &**entropy))
         })?;
-        self.take_over(&mut vault, draft, None).await?;
+        self.take_over(&mut vault, draft, Change::Keys).await?;
         rotation.told();
         Ok(())
     }
@@ -225,7 +243,7 @@ impl Control {
         }
         let mut vault = self.vault.lock().await;
         let draft = self.draft(&vault, |stored| change.apply(stored))?;
-        self.take_over(&mut vault, draft, None).await?;
+        self.take_over(&mut vault, draft, Change::Keys).await?;
         let rules = change.add.iter().chain(&change.remove);
         let rules: Vec<String> = rules.map(ToString::to_string).collect();
         tracing::info!(
@@ -251,9 +269,15 @@ impl Control {
         vault.draft(&names.wanted(&[]), &**entropy, change)
     }
 
-    fn located(&self, secrets: &Secrets) -> Endpoints {
-        let mut endpoints = self.now().endpoints.clone();
-        self.site.names.locate(&mut endpoints, secrets);
+    fn located(&self, secrets: &Secrets, change: Change<'_>) -> Endpoints {
+        let (mut endpoints, names) = (self.now().endpoints.clone(), &self.site.names);
+        match change {
+            Change::Comes(tenant) => {
+                let own = secrets.tenants.get(tenant).into_iter();
+                own.for_each(|own| names.locate_tenant(&mut endpoints, tenant, own));
+            }
+            _ => names.locate(&mut endpoints, secrets),
+        }
         endpoints
     }
 
@@ -262,61 +286,123 @@ impl Control {
         &self,
         vault: &mut Vault,
         draft: Draft,
-        new: Option<&Tenant>,
+        change: Change<'_>,
     ) -> Result<Arc<Current>, StartError> {
-        let current = Current {
-            endpoints: self.located(&draft.secrets),
+        let current = Arc::new(Current {
+            endpoints: self.located(&draft.secrets, change),
             secrets: draft.secrets,
-        };
-        if let Some(own) = new.and_then(|name| current.tenant(name)) {
-            set_up(&self.site, &current, &own).await?;
+        });
+        let own = change.tenant().and_then(|name| current.tenant(name));
+        if let (Change::Comes(_), Some(own)) = (change, &own) {
+            set_up(&self.site, &current, own).await?;
         }
-        let built = self.build(&current).await?;
-        vault.keep(draft.stored)?;
+        let functions = match own {
+            Some(own) => Some((own, self.build_tenant(&current, own).await?)),
+            None => None,
+        };
+        // The bridge answers for each tenant's agents.
+        let is_bridged = self.site.outside.mqtt.is_some() && !matches!(change, Change::Users);
+        let is_everybodys = matches!(change, Change::Keys);
+        if is_everybodys {
+            let keys = JwksCache::new(Arc::new(FetchedKeys(self.outbound.clone())));
+            *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        }
+        let built = match is_everybodys || is_bridged {
+            true => Some(self.build(&current).await?),
+            false => None,
+        };
+        vault.keep(draft.kept)?;
         // Whoever leaves still has to say so there.
         if let Some(broker) = &self.site.outside.mqtt {
             broker.admit(&current, Some(&self.now()))?;
         }
-        self.put(built);
-        let current = Arc::new(current);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&current);
+        match (change, functions) {
+            (Change::Keys, _) => self.residents.renew(&current),
+            (Change::Goes(tenant), _) => self.residents.remove(tenant),
+            (_, Some((own, functions))) => {
+                let comes = matches!(change, Change::Comes(_));
+                self.residents.put(own, functions, comes);
+            }
+            (_, None) => {}
+        }
+        built.into_iter().for_each(|built| self.put(built));
         Ok(current)
     }
 
-    async fn build(&self, current: &Current) -> Result<Assembled, StartError> {
+    /// What functions are built on: everybody's, or this tenant's.
+    fn ground(&self, current: &Current, tenant: Option<Own<'_>>) -> Ground {
         let site = &self.site;
-        let ground = Ground {
+        Ground {
             clock: Arc::clone(&site.clock),
             entropy: Arc::clone(&site.entropy),
             store: site.store.clone(),
             wake: Arc::new(site.door.clone()),
             outbound: self.outbound.clone(),
-            secrets: Arc::new(Held(named::secrets(current, &site.outside))),
-            // Keys that were fetched before may be rotated ones.
-            keys: JwksCache::new(Arc::new(FetchedKeys(self.outbound.clone()))),
+            secrets: Arc::new(Held(named::secrets(current, &site.outside, tenant))),
+            keys: self.keys.read().unwrap_or_else(PoisonError::into_inner).clone(),
             settings: site.tempo.agent.clone(),
             understanding: site.understanding.clone(),
-        };
-        assemble(
-            &site.functions,
-            &ground,
-            &site.outside,
-            current,
-            &site.changed_users,
-        )
-        .await
+        }
+    }
+
+    async fn build(&self, current: &Current) -> Result<Assembled, StartError> {
+        let site = &self.site;
+        let ground = self.ground(current, None);
+        let parts = (&*site.functions, &ground, &site.outside);
+        assembly::of_platform(parts, current, &site.changed_users).await
+    }
+
+    /// Who works for every tenant, at this agent.
+    fn shared_worker(&self, agent: &AgentName) -> Option<Arc<dyn QueueHandler>> {
+        let workers = self.workers.read().unwrap_or_else(PoisonError::into_inner);
+        workers.get(agent).cloned()
     }
 
     fn put(&self, assembled: Assembled) {
         // Workers first: a call that is taken finds somebody who does its work.
-        self.crew.replace(assembled.workers);
+        *self.workers.write().unwrap_or_else(PoisonError::into_inner) = assembled.workers;
         *self.timers.write().unwrap_or_else(PoisonError::into_inner) = assembled.timers;
         self.served.replace(assembled.gateway);
         self.backgrounds.replace(assembled.backgrounds);
     }
 
+    /// Writes the list of endpoints: now where it is short, and soon where that would take longer than what it tells of.
     fn list(&self, endpoints: &Endpoints) -> Result<(), StartError> {
+        if endpoints.tenants.len() > KEPT {
+            self.unlisted.notify_one();
+            return Ok(());
+        }
+        self.list_now(endpoints)
+    }
+
+    fn list_now(&self, endpoints: &Endpoints) -> Result<(), StartError> {
         self.site.lists.iter().try_for_each(|list| endpoints.write(list))
+    }
+}
+
+/// What a draft changes.
+#[derive(Clone, Copy)]
+enum Change<'a> {
+    /// Keys or settings that every function may read.
+    Keys,
+    /// A tenant comes.
+    Comes(&'a Tenant),
+    /// What this tenant's functions read.
+    Of(&'a Tenant),
+    /// A tenant goes.
+    Goes(&'a Tenant),
+    /// Who signs in, which no function reads.
+    Users,
+}
+
+impl Change<'_> {
+    /// Whose functions are built anew.
+    fn tenant(&self) -> Option<&Tenant> {
+        match self {
+            Self::Comes(tenant) | Self::Of(tenant) => Some(tenant),
+            Self::Keys | Self::Goes(_) | Self::Users => None,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use async_trait::async_trait;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::response::{IntoResponse, Response};
@@ -18,11 +19,12 @@ use tower::ServiceExt;
 use crate::error::StartError;
 
 /// Functions by path; the first that fits answers.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(crate) struct Gateway {
     mounts: Vec<Mount>,
 }
 
+#[derive(Clone)]
 struct Mount {
     base: BasePath,
     /// Only paths that start so are this function's; several functions may share a base.
@@ -47,24 +49,42 @@ impl Gateway {
         self.mounts.push(Mount { base, below, router });
         Ok(())
     }
+
+    /// Which function a path is for, and the path as that one sees it.
+    fn find(&self, path: &str) -> Option<(Router, String)> {
+        self.mounts.iter().find_map(|mount| {
+            let rest = mount.base.strip(path)?;
+            let is_its = rest.starts_with(mount.below);
+            is_its.then(|| (mount.router.clone(), rest.to_owned()))
+        })
+    }
+}
+
+/// Who has the functions of tenants, which are built when somebody asks for them.
+#[async_trait]
+pub(crate) trait Tenants: Send + Sync {
+    /// The functions of the tenant that a path is below, if it is one's. Where the path is the authorization server's for a tenant,
+    /// that one is ready as well, though its functions do not answer.
+    async fn below(&self, path: &str) -> Result<Option<Gateway>, StartError>;
 }
 
 /// The functions of now. Every clone is the same; they are changed all at once, and what was begun ends as it began.
 #[derive(Clone, Default)]
-pub(crate) struct Served(Arc<RwLock<Arc<Vec<Mount>>>>);
+pub(crate) struct Served(Arc<RwLock<Arc<Gateway>>>);
 
 impl Served {
     /// Puts these functions in the place of those before.
     pub(crate) fn replace(&self, gateway: Gateway) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(gateway.mounts);
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(gateway);
     }
 
-    /// The gateway's router over whatever is served at the moment.
-    pub(crate) fn router(&self) -> Router {
-        served().into_router().fallback(dispatch).with_state(self.clone())
+    /// The gateway's router over whatever is served at the moment, and over the functions of tenants.
+    pub(crate) fn router(&self, tenants: Arc<dyn Tenants>) -> Router {
+        let everything = (self.clone(), tenants);
+        served().into_router().fallback(dispatch).with_state(everything)
     }
 
-    fn now(&self) -> Arc<Vec<Mount>> {
+    fn now(&self) -> Arc<Gateway> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -74,7 +94,9 @@ pub(crate) fn routes() -> Vec<Route> {
     served().listed().to_vec()
 }
 
-fn served() -> Routes<Served> {
+type Everything = (Served, Arc<dyn Tenants>);
+
+fn served() -> Routes<Everything> {
     Routes::new()
         .get("/healthz", "whether the system is up", async || "ok\n")
         .get("/openapi.json", "the API document", async || {
@@ -82,20 +104,27 @@ fn served() -> Routes<Served> {
         })
 }
 
-async fn dispatch(State(served): State<Served>, mut request: Request<Body>) -> Response {
+async fn dispatch(State((served, tenants)): State<Everything>, mut request: Request<Body>) -> Response {
     // Who is connected, not what a header says: clients write those.
     let peer = request.extensions_mut().remove::<ConnectInfo<SocketAddr>>();
     if let Some(ConnectInfo(peer)) = peer {
         request.extensions_mut().insert(Source(peer.ip()));
     }
-    let mounts = served.now();
     let inserted = edge::below_its_subject(request.uri().path());
     let path = inserted.as_deref().unwrap_or_else(|| request.uri().path());
-    let found = mounts.iter().find_map(|mount| {
-        let rest = mount.base.strip(path)?;
-        rest.starts_with(mount.below).then(|| (mount, rest.to_owned()))
-    });
-    let Some((mount, rest)) = found else {
+    let found = match tenants.below(path).await {
+        Ok(Some(own)) => own.find(path),
+        Ok(None) => served.now().find(path),
+        Err(error) => {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a tenant's functions do not start"
+            );
+            let message = "the tenant's functions do not start";
+            return edge::refused(StatusCode::INTERNAL_SERVER_ERROR, "internal", message);
+        }
+    };
+    let Some((router, rest)) = found else {
         return match Reader::of(request.method(), request.headers()) {
             Reader::Person => edge::nothing_here(Reader::Person),
             Reader::Program => edge::refused(StatusCode::NOT_FOUND, "not_found", "nothing is served here"),
@@ -105,7 +134,7 @@ async fn dispatch(State(served): State<Served>, mut request: Request<Body>) -> R
         return StatusCode::BAD_REQUEST.into_response();
     };
     *request.uri_mut() = uri;
-    match mount.router.clone().oneshot(request).await {
+    match router.oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},
     }
@@ -133,20 +162,29 @@ mod tests {
         (status, String::from_utf8(bytes.to_vec()).unwrap())
     }
 
+    /// The tenant at `/t/acme` alone.
+    struct Acme(Gateway);
+
+    #[async_trait]
+    impl Tenants for Acme {
+        async fn below(&self, path: &str) -> Result<Option<Gateway>, StartError> {
+            Ok(path.starts_with("/t/").then(|| self.0.clone()))
+        }
+    }
+
     #[tokio::test]
     async fn functions_see_their_own_paths() {
         let echo = |name: &'static str| {
             Router::new().fallback(move |uri: Uri| async move { format!("{name} {uri}") })
         };
-        let mut gateway = Gateway::default();
-        gateway
-            .mount_below("/t/acme", "/api/webhook/", echo("webhook"))
+        let (mut gateway, mut acme) = (Gateway::default(), Gateway::default());
+        acme.mount_below("/t/acme", "/api/webhook/", echo("webhook"))
             .unwrap();
-        gateway.mount("/t/acme", echo("chat")).unwrap();
+        acme.mount("/t/acme", echo("chat")).unwrap();
         gateway.mount("/a/x1", echo("agent")).unwrap();
         let served = Served::default();
         served.replace(gateway);
-        let router = served.router();
+        let router = served.router(Arc::new(Acme(acme)));
         for (path, expect) in [
             ("/t/acme", "chat /"),
             ("/t/acme/", "chat /"),

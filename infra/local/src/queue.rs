@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use agent::{Shutdown, Wake, WakeDoor, WakeError};
@@ -180,17 +180,51 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _or_nobody_is_left_to_say_so = stop.wait_for(|stop| *stop).await;
 }
 
-/// Who works: a tenant's own agents, and those that serve every tenant.
-pub(crate) type Workers = HashMap<(AgentName, Option<Tenant>), Arc<dyn QueueHandler>>;
+/// Who works, by agent.
+pub(crate) type Workers = HashMap<AgentName, Arc<dyn QueueHandler>>;
 
-#[derive(Clone)]
+/// Who has the workers of now: those that serve every tenant, and a tenant's own, which are built when there is work for them.
+#[async_trait]
+pub(crate) trait Crew: Send + Sync {
+    /// Who works on the tasks of this agent and tenant, and whether it does so for that tenant alone.
+    async fn worker(&self, agent: &AgentName, tenant: &Tenant) -> Option<(Arc<dyn QueueHandler>, bool)>;
+}
+
 struct Worker {
     work: Arc<dyn QueueHandler>,
-    slots: Concurrency,
+    slots: Arc<Concurrency>,
+}
+
+/// The workers of now, and how much each has in hand.
+struct Workforce {
+    crew: Arc<dyn Crew>,
+    places: Places,
+    /// The tasks of a tenant that was removed stay due; once is often enough to say so.
+    told: Mutex<HashSet<(Tenant, AgentName)>>,
+}
+
+impl Workforce {
+    fn of(crew: Arc<dyn Crew>) -> Self {
+        let (places, told) = (Places::default(), Mutex::default());
+        Self { crew, places, told }
+    }
+
+    /// Who works on what this wake is about.
+    async fn find(&self, wake: &Wake) -> Option<Worker> {
+        let key = wake.key();
+        if let Some((work, own)) = self.crew.worker(&key.agent, &key.tenant).await {
+            let slots = self.places.of((key.agent, own.then_some(key.tenant)));
+            return Some(Worker { work, slots });
+        }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert((key.tenant.clone(), key.agent.clone())) {
+            tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, "a wake for an agent that is not here");
+        }
+        None
+    }
 }
 
 /// How much at once.
-#[derive(Clone)]
 struct Concurrency {
     tasks: Arc<Slots>,
     deliveries: Arc<Slots>,
@@ -276,39 +310,42 @@ impl Drop for Slot {
     }
 }
 
-/// The workers of now. Every clone is the same crew.
-#[derive(Clone, Default)]
-pub(crate) struct Crew(Arc<RwLock<Places>>);
+/// How much at once of each agent, and of each tenant's own, for as long as somebody works or waits there: whoever is built anew
+/// in the meantime has no more slots than before.
+#[derive(Default)]
+struct Places(Mutex<HashMap<Place, Weak<Concurrency>>>);
 
-type Places = HashMap<(AgentName, Option<Tenant>), Worker>;
+/// An agent; of one tenant alone where it is its own.
+type Place = (AgentName, Option<Tenant>);
 
-impl Crew {
-    /// Puts others in the workers' place. Who stays has no more slots than before; what runs, ends as it began.
-    pub(crate) fn replace(&self, workers: Workers) {
-        let mut crew = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let workers = workers.into_iter().map(|(key, work)| {
-            let slots = crew.get(&key).map(|known| known.slots.clone());
-            let slots = slots.unwrap_or_else(Concurrency::new);
-            (key, Worker { work, slots })
-        });
-        let workers = workers.collect();
-        *crew = workers;
-    }
+/// At how many places those where nobody works are forgotten.
+const PLACES: usize = 1024;
 
-    /// Who works on the tasks of this agent and tenant.
-    fn find(&self, agent: &AgentName, tenant: &Tenant) -> Option<Worker> {
-        let crew = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let own = crew.get(&(agent.clone(), Some(tenant.clone())));
-        own.or_else(|| crew.get(&(agent.clone(), None))).cloned()
+impl Places {
+    fn of(&self, place: Place) -> Arc<Concurrency> {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = places.get(&place).and_then(Weak::upgrade) {
+            return known;
+        }
+        if places.len() >= PLACES {
+            places.retain(|_, slots| slots.strong_count() > 0);
+        }
+        let slots = Arc::new(Concurrency::new());
+        places.insert(place, Arc::downgrade(&slots));
+        slots
     }
 }
 
 impl Queue {
     /// Hands wakes to the workers until `stop` turns true; what is running then may end, what waits is dropped.
-    pub(crate) async fn run(mut self, crew: Crew, meter: Option<Meter>, mut stop: watch::Receiver<bool>) {
+    pub(crate) async fn run(
+        mut self,
+        crew: Arc<dyn Crew>,
+        meter: Option<Meter>,
+        mut stop: watch::Receiver<bool>,
+    ) {
         let mut running = JoinSet::new();
-        // The tasks of a tenant that was removed stay due; once is often enough to say so.
-        let mut told = HashSet::new();
+        let workers = Arc::new(Workforce::of(crew));
         loop {
             let next = tokio::select! {
                 next = self.channel.recv() => next,
@@ -316,26 +353,15 @@ impl Queue {
                 Some(_) = running.join_next(), if !running.is_empty() => continue,
             };
             let Some((wake, delay)) = next else { break };
-            let key = wake.key();
-            match crew.find(&key.agent, &key.tenant) {
-                Some(worker) => {
-                    let delivery = Delivery {
-                        worker,
-                        wake,
-                        delay,
-                        waiting: self.waiting.clone(),
-                        lives: self.lives.clone(),
-                        meter: meter.clone(),
-                    };
-                    running.spawn(delivery.run(stop.clone()));
-                }
-                None => {
-                    self.waiting.leave(&wake);
-                    if told.insert((key.tenant.clone(), key.agent.clone())) {
-                        tracing::warn!(tenant.id = key.tenant.name(), agent = %key.agent, "a wake for an agent that is not here");
-                    }
-                }
-            }
+            let delivery = Delivery {
+                workers: Arc::clone(&workers),
+                wake,
+                delay,
+                waiting: self.waiting.clone(),
+                lives: self.lives.clone(),
+                meter: meter.clone(),
+            };
+            running.spawn(delivery.run(stop.clone()));
         }
         while running.join_next().await.is_some() {}
     }
@@ -343,7 +369,7 @@ impl Queue {
 
 /// One wake on its way to its agent.
 struct Delivery {
-    worker: Worker,
+    workers: Arc<Workforce>,
     wake: Wake,
     delay: Duration,
     waiting: Waiting,
@@ -354,7 +380,7 @@ struct Delivery {
 impl Delivery {
     async fn run(self, mut stop: watch::Receiver<bool>) {
         let Self {
-            worker,
+            workers,
             wake,
             delay,
             waiting,
@@ -368,6 +394,11 @@ impl Delivery {
                     () = stopped(&mut stop) => return,
                 }
             }
+            // Only now, since a wait is long: functions that nobody asks for need not be kept for it.
+            let Some(worker) = workers.find(&wake).await else {
+                waiting.leave(&wake);
+                return;
+            };
             let Some(_slot) = worker.slots.of(&wake).take(wake.key().tenant).await else {
                 return;
             };
@@ -468,13 +499,18 @@ mod tests {
         Wake::task(&key)
     }
 
-    fn crew(workers: Workers) -> Crew {
-        let crew = Crew::default();
-        crew.replace(workers);
-        crew
+    type Fixed = HashMap<Place, Arc<dyn QueueHandler>>;
+
+    #[async_trait]
+    impl Crew for Fixed {
+        async fn worker(&self, agent: &AgentName, tenant: &Tenant) -> Option<(Arc<dyn QueueHandler>, bool)> {
+            let shared = self.get(&(agent.clone(), None)).map(|work| (work.clone(), false));
+            let own = self.get(&(agent.clone(), Some(tenant.clone())));
+            shared.or_else(|| own.map(|work| (work.clone(), true)))
+        }
     }
 
-    fn key(agent: &str, tenant: Option<&str>) -> (AgentName, Option<Tenant>) {
+    fn key(agent: &str, tenant: Option<&str>) -> Place {
         (
             AgentName::parse(agent).unwrap(),
             tenant.map(|name| Tenant::parse(name).unwrap()),
@@ -498,11 +534,11 @@ mod tests {
         );
         let (door, queue) = channel();
         let (stop, stopped) = watch::channel(false);
-        let mut workers = Workers::new();
+        let mut workers = Fixed::new();
         workers.insert(key("host", Some("acme")), acme.clone());
         workers.insert(key("host", Some("globex")), globex.clone());
         workers.insert(key("weather", None), weather.clone());
-        let running = tokio::spawn(queue.run(crew(workers), None, stopped));
+        let running = tokio::spawn(queue.run(Arc::new(workers), None, stopped));
 
         let begun = Instant::now();
         door.wake(&wake("acme", "host"), Duration::ZERO).await.unwrap();
@@ -536,8 +572,8 @@ mod tests {
         let weather = Flaky::new(0, Duration::from_secs(60));
         let (door, queue) = channel();
         let (_stop, stopped) = watch::channel(false);
-        let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
-        let running = tokio::spawn(queue.run(crew(workers), None, stopped));
+        let workers: Fixed = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
+        let running = tokio::spawn(queue.run(Arc::new(workers), None, stopped));
         assert_eq!(door.kill(), 0, "nobody works");
         let two = [wake("acme", "weather"), wake("acme", "weather")];
         for wake in &two {
@@ -602,8 +638,8 @@ mod tests {
         let weather = Flaky::new(0, Duration::from_secs(60));
         let (door, queue) = channel();
         let (_stop, stopped) = watch::channel(false);
-        let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
-        let running = tokio::spawn(queue.run(crew(workers), None, stopped));
+        let workers: Fixed = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
+        let running = tokio::spawn(queue.run(Arc::new(workers), None, stopped));
         let most = async |expect: usize| {
             let deadline = Instant::now() + Duration::from_secs(10);
             while weather.most.load(Ordering::SeqCst) < expect && Instant::now() < deadline {
@@ -630,8 +666,8 @@ mod tests {
         let weather = Flaky::new(0, Duration::from_millis(50));
         let (door, queue) = channel();
         let (_stop, stopped) = watch::channel(false);
-        let workers: Workers = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
-        let running = tokio::spawn(queue.run(crew(workers), None, stopped));
+        let workers: Fixed = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
+        let running = tokio::spawn(queue.run(Arc::new(workers), None, stopped));
         let many = 3 * AT_ONCE;
         for _ in 0..many {
             door.wake(&wake("acme", "weather"), Duration::ZERO).await.unwrap();

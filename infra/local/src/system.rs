@@ -144,6 +144,7 @@ impl System {
             understanding,
             joined,
             meter,
+            tenants,
             ..
         } = options;
         let google = Google::of(google, &endpoints.gateway, (&clock, &entropy));
@@ -178,22 +179,21 @@ impl System {
         let control = Box::pin(Control::start(site, vault, current)).await;
         let control = Arc::new(control.map_err(|fault| database.cause(fault))?);
 
-        let router = admin::router(&control)?.merge(control.served.router());
+        let own = admin::router(&control)?;
+        let router = own.merge(control.served.router(control.clone()));
         let router = match &meter {
             Some(meter) => meter.over(router),
             None => router,
         };
-        let mut parts = vec![tokio::spawn(queue.run(
-            control.crew.clone(),
-            meter,
-            stopped.clone(),
-        ))];
+        let mut parts = vec![tokio::spawn(queue.run(control.clone(), meter, stopped.clone()))];
         let listeners = [Some(listeners.own), listeners.containers];
         let served = listeners.into_iter().flatten();
         let guarded = hosts.before(router.clone());
         parts.extend(served.map(|listener| serve(listener, guarded.clone(), stopped.clone())));
         let follows = follow::users(Arc::clone(&control), changes, stopped.clone());
         parts.push(tokio::spawn(follows));
+        let lists = follow::list(Arc::clone(&control), stopped.clone());
+        parts.push(tokio::spawn(lists));
         if let Some(every) = sweep_every {
             parts.push(tokio::spawn(sweep_often(
                 Arc::clone(&control),
@@ -222,7 +222,7 @@ impl System {
         if joined.is_some_and(|joined| !joined.founds) {
             return Ok(system);
         }
-        match system.control.announce().await {
+        match system.control.announce(&tenants).await {
             Ok(()) => Ok(system),
             Err(fault) => {
                 let fault = system.database.cause(fault);
@@ -289,6 +289,12 @@ impl System {
             if timeout_at(deadline, &mut part).await.is_err() {
                 part.abort();
             }
+        }
+        if let Err(error) = self.control.rest().await {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "the secrets were not put into one file"
+            );
         }
         self.database.stop().await;
     }

@@ -35,6 +35,8 @@ const MEDIA: &str = "media";
 const BYTES: &str = "bytes";
 const ACTIVE: &str = "active";
 const SUSPENDED: &str = "suspended";
+/// What its functions were set up with last.
+const SET_UP: &str = "set_up";
 /// Since when it is.
 const SUSPENDED_AT: &str = "suspended_at";
 /// What the sort keys of logos begin with: one of its own, so that who reads a tenant's settings does not pay for it.
@@ -155,6 +157,30 @@ impl Tenants<'_> {
         Ok(())
     }
 
+    /// Whether the tenant is set up with just this, which is the caller's to say; see [`Tenants::note_set_up`].
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn is_set_up(&self, tenant: &Tenant, with: &str) -> Result<bool, StoreError> {
+        let item = self.store.item(self.table(), &key(tenant)).await?;
+        let own = item.filter(|item| record_of(tenant, item).prefix == tenant.prefix());
+        Ok(own.is_some_and(|item| text_of(&item, SET_UP) == Some(with)))
+    }
+
+    /// Notes that the tenant is set up with this, so that whoever starts it next need not do so again.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn note_set_up(&self, tenant: &Tenant, with: &str) -> Result<(), StoreError> {
+        let change = Change::new()
+            .set(SET_UP, text(with))
+            .when("attribute_exists(#pk)")
+            .when(OWN)
+            .value(PREFIX, text(tenant.prefix()));
+        self.store.update(self.table(), &key(tenant), change).await?;
+        Ok(())
+    }
+
     /// The tenant is here no longer: what was set for it is forgotten, its name is free. Another incarnation of the name is
     /// left alone.
     ///
@@ -163,7 +189,7 @@ impl Tenants<'_> {
     pub async fn remove(&self, tenant: &Tenant) -> Result<(), StoreError> {
         let change = Change::new()
             .set(STATUS, text(REMOVED))
-            .remove(&[SETTINGS])
+            .remove(&[SETTINGS, SET_UP])
             .when("attribute_exists(#pk)")
             .when(OWN)
             .value(PREFIX, text(tenant.prefix()));

@@ -250,26 +250,24 @@ async fn token(
 ) -> Result<Response, Refused> {
     let (Path(name), Json(wanted)) = (name?, body?);
     let current = admin.control.now();
-    let own = current
-        .endpoints
-        .named(&name)
-        .map(|(tenant, own)| (tenant.clone(), own));
+    let own = current.endpoints.named(&name);
     let unknown = || ChangeError::Unknown {
         name: name.clone(),
         known: current.endpoints.tenants.keys().cloned().collect(),
     };
     let (tenant, own) = own.ok_or_else(unknown)?;
-    let key = current.secrets.tenants.get(&tenant).ok_or_else(unknown)?;
+    let key = current.secrets.tenants.get(tenant).ok_or_else(unknown)?;
     let grant = auth::Grant {
         issuer: &plain(&own.base),
         subject: wanted.owner.as_str(),
-        tenant: Some(&tenant),
+        tenant: Some(tenant),
         audience: &plain(&wanted.audience),
         scopes: &[&wanted.scope],
         lifetime: TOKEN,
     };
     let site = &admin.control.site;
-    let token = key.session.sign(&grant, site.clock.now(), &*site.entropy);
+    let session = key.session().map_err(ChangeError::Key)?;
+    let token = session.sign(&grant, site.clock.now(), &*site.entropy);
     let token = token.map_err(StartError::part("token"))?;
     let body = Json(json!({ "token": token.expose_secret() }));
     Ok(([(header::CACHE_CONTROL, "no-store")], body).into_response())

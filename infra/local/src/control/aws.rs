@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::address::plain;
 use crate::control::Control;
 use crate::data::current::Current;
-use crate::functions::named::secrets;
+use crate::functions::named::{secrets, whose};
 use crate::options::Outside;
 
 /// What an ARN of a secret here has in front of and behind the name, which AWS ends with six random characters.
@@ -99,7 +99,11 @@ fn get_secret_value((current, outside): (&Current, &Outside), body: &[u8]) -> Re
         name.unwrap_or(rest)
     });
     let name = named.unwrap_or(&asked.secret_id);
-    let found = secrets(current, outside).remove(name).filter(|_| is_current);
+    let tenant = whose(current, name);
+    let tenant = tenant.and_then(|tenant| current.tenant(&tenant));
+    let found = secrets(current, outside, tenant)
+        .remove(name)
+        .filter(|_| is_current);
     let found = found.ok_or(Fault(
         "ResourceNotFoundException",
         "Secrets Manager can't find the specified secret.",

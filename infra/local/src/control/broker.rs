@@ -5,7 +5,7 @@ use domain::{SecretString, SystemEntropy, Tenant};
 use idp::{NewClient, provision};
 use store::audit::Action;
 
-use super::{Control, told};
+use super::{Change, Control, told};
 use crate::address::plain;
 use crate::data::secrets::Stored;
 use crate::error::{ChangeError, StartError};
@@ -44,7 +44,7 @@ impl Control {
         let password: SecretString = crate::data::secrets::slug(&SystemEntropy).into();
         let kept = |stored: &mut Stored| stored.put_broker_client(&tenant, client, Some(&password));
         let draft = self.draft(&vault, kept)?;
-        let current = self.take_over(&mut vault, draft, None).await?;
+        let current = self.take_over(&mut vault, draft, Change::Of(&tenant)).await?;
         self.list(&current.endpoints)?;
         told(Action::TenantSet, Some(&tenant), &format!("mqtt {client}"));
         Ok(AdmittedClient {
@@ -60,7 +60,7 @@ impl Control {
         let (tenant, _) = self.broker_client(name, client)?;
         let kept = |stored: &mut Stored| stored.put_broker_client(&tenant, client, None);
         let draft = self.draft(&vault, kept)?;
-        let current = self.take_over(&mut vault, draft, None).await?;
+        let current = self.take_over(&mut vault, draft, Change::Of(&tenant)).await?;
         let identity = self.site.store.identity();
         let gone = identity.remove_client(&tenant, &client_id(client)).await;
         gone.map_err(StartError::part("authorization server"))?;

@@ -4,7 +4,7 @@ use domain::{Owner, SecretString, Tenant};
 use idp::People;
 use store::audit::Action;
 
-use super::{Control, Site, told};
+use super::{Change, Control, Site, told};
 use crate::data::secrets::{SignIn, Stored, Vault};
 use crate::error::{ChangeError, StartError};
 use crate::functions::identity;
@@ -134,7 +134,7 @@ impl Control {
         let tenant = self.named(name)?;
         let kept = |stored: &mut Stored| stored.change_sign_in(&tenant, change);
         let draft = self.draft(&vault, kept)?;
-        self.take_over(&mut vault, draft, None).await?;
+        self.take_over(&mut vault, draft, Change::Of(&tenant)).await?;
         tracing::info!(tenant.id = tenant.name(), "where people sign in was changed");
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Control {
         change: impl FnOnce(&mut Stored) -> Result<(), ChangeError>,
     ) -> Result<(), ChangeError> {
         let draft = self.draft(vault, change)?;
-        let current = self.take_over(vault, draft, None).await?;
+        let current = self.take_over(vault, draft, Change::Users).await?;
         self.list(&current.endpoints)?;
         Ok(())
     }

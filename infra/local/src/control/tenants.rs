@@ -9,7 +9,7 @@ use store::audit::Action;
 use store::{Purged, StoreError};
 use tokio::task::JoinSet;
 
-use super::{Control, told};
+use super::{Change, Control, told};
 use crate::control::registration::Registrar;
 use crate::data::current::Current;
 use crate::data::endpoints::Endpoints;
@@ -23,10 +23,12 @@ impl Control {
     pub(crate) async fn add_tenant(&self, name: &Tenant) -> Result<(Arc<Current>, Tenant), ChangeError> {
         let mut vault = self.vault.lock().await;
         let tenant = name.incarnated(&*self.site.entropy);
-        let draft = self.draft(&vault, |stored| stored.add_tenant(&tenant))?;
-        let current = self.take_over(&mut vault, draft, Some(&tenant)).await?;
-        let registrar = registrar(&current.endpoints);
-        register(&registrar, &current.endpoints, &tenant).await?;
+        let (wanted, now) = (self.site.names.wanted(&[]), self.now());
+        let draft = vault.draft_added(&now.secrets, &tenant, (&wanted, &*self.site.entropy))?;
+        let current = self.take_over(&mut vault, draft, Change::Comes(&tenant)).await?;
+        if let Some(own) = current.tenant(&tenant) {
+            self.known_to_all(&current, &own).await?;
+        }
         self.list(&current.endpoints)?;
         told(Action::TenantAdd, Some(&tenant), tenant.prefix());
         Ok((current, tenant))
@@ -39,7 +41,7 @@ impl Control {
         let tenant = self.named(name)?;
         let before = self.now();
         let draft = self.draft(&vault, |stored| stored.remove_tenant(&tenant))?;
-        let current = self.take_over(&mut vault, draft, None).await?;
+        let current = self.take_over(&mut vault, draft, Change::Goes(&tenant)).await?;
         self.leave_broker(&before, &current, &tenant).await?;
         let nobody = BTreeSet::new();
         let users = current.secrets.removed.get(&tenant).unwrap_or(&nobody);

@@ -1,7 +1,7 @@
 //! The system's secrets and addresses of now, and what follows from both: what belongs to a tenant, whom tokens are taken
 //! from.
 
-use auth::{Algorithm, Issuer, KeyPlace, Profile, TenantRule, TrustedIssuer};
+use auth::{Algorithm, Issuer, KeyError, KeyPlace, KeyTemplate, Profile, TenantRule, TrustedIssuer};
 use domain::Tenant;
 use url::Url;
 
@@ -24,12 +24,6 @@ pub(crate) struct Own<'a> {
 }
 
 impl Current {
-    /// Every tenant with all that is its own.
-    pub(crate) fn tenants(&self) -> impl Iterator<Item = Own<'_>> {
-        let names = self.endpoints.tenants.keys();
-        names.filter_map(|name| self.tenant(name))
-    }
-
     /// This tenant with all that is its own.
     pub(crate) fn tenant<'a>(&'a self, name: &Tenant) -> Option<Own<'a>> {
         let (name, endpoints) = self.endpoints.tenants.get_key_value(name)?;
@@ -41,14 +35,17 @@ impl Current {
         })
     }
 
-    /// Who signs sessions: each tenant for itself, and the platform.
-    pub(crate) fn sessions(&self) -> Vec<Issuer> {
-        let tenants = self.tenants().map(|own| TrustedIssuer {
-            issuer: plain(&own.endpoints.base),
-            tenant: Some(own.name.clone()),
-            keys: own.secrets.session_jwks(),
-        });
-        tenants.chain([self.platform()]).map(Issuer::from).collect()
+    /// Who signs sessions: each tenant for itself, whose keys the authorization server vouches for as on AWS, and the platform.
+    pub(crate) fn sessions(&self) -> Result<Vec<Issuer>, KeyError> {
+        let vouched = format!("{}/{{tenant}}/sessions.json", plain(&self.endpoints.idp));
+        let tenants = Issuer {
+            issuer: String::new(),
+            tenants: TenantRule::Vouched,
+            profile: Profile::default(),
+            algorithms: vec![Algorithm::Es256],
+            keys: KeyPlace::Each(KeyTemplate::parse(&vouched)?),
+        };
+        Ok(vec![tenants, self.platform().into()])
     }
 
     /// The platform, as an issuer.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use domain::{AgentName, Tenant};
 use dynamodb::AccessKey;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
-use crate::data::folder;
+use crate::data::{folder, incarnation};
 use crate::error::StartError;
 
 /// The name of the file in a data folder.
@@ -33,9 +34,9 @@ pub struct Endpoints {
     pub agents: BTreeMap<AgentName, Url>,
     /// The tenants; in JSON by their names, with their prefixes.
     #[serde(with = "by_name")]
-    pub tenants: BTreeMap<Tenant, TenantEndpoints>,
+    pub tenants: BTreeMap<Tenant, Arc<TenantEndpoints>>,
     /// Who can sign in, by the tenant's name.
-    pub users: BTreeMap<String, Vec<DemoUser>>,
+    pub users: BTreeMap<String, Arc<Vec<DemoUser>>>,
     /// Lets its bearer change the registry.
     pub registry_token: String,
     /// Lets its bearer add and remove tenants and rotate keys.
@@ -93,7 +94,8 @@ impl Endpoints {
     /// The tenant of that name, whichever incarnation it is.
     #[must_use]
     pub fn named(&self, name: &Tenant) -> Option<(&Tenant, &TenantEndpoints)> {
-        self.tenants.iter().find(|(known, _)| known.name() == name.name())
+        let (tenant, own) = incarnation(&self.tenants, name)?;
+        Some((tenant, own))
     }
 
     /// The address of this machine that everything here has, where that is not a loopback one.
@@ -126,6 +128,7 @@ impl Endpoints {
 /// Tenants as people write them.
 mod by_name {
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     use domain::Tenant;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -147,7 +150,7 @@ mod by_name {
     }
 
     pub(super) fn serialize<S: Serializer>(
-        tenants: &BTreeMap<Tenant, TenantEndpoints>,
+        tenants: &BTreeMap<Tenant, Arc<TenantEndpoints>>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_map(
@@ -159,11 +162,11 @@ mod by_name {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<BTreeMap<Tenant, TenantEndpoints>, D::Error> {
+    ) -> Result<BTreeMap<Tenant, Arc<TenantEndpoints>>, D::Error> {
         let read = BTreeMap::<String, Read>::deserialize(deserializer)?;
         Ok(read
             .into_values()
-            .map(|tenant| (tenant.prefix, tenant.endpoints))
+            .map(|tenant| (tenant.prefix, Arc::new(tenant.endpoints)))
             .collect())
     }
 }

@@ -1,7 +1,7 @@
 //! The data folder: one system at a time, files that only their owner reads, writes that are whole or absent.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -93,6 +93,56 @@ pub fn write(path: &Path, text: &str) -> Result<(), StartError> {
         let _gone = std::fs::remove_file(&draft);
         StartError::at(path)(source)
     })
+}
+
+/// Writes behind what a file holds, which only its owner can read: all of it, or nothing.
+pub(crate) fn append(path: &Path, text: &str) -> Result<(), StartError> {
+    let write = || {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .read(true)
+            .mode(0o600)
+            .open(path)?;
+        let before = whole_lines(&mut file)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+        if written.is_err() {
+            file.set_len(before)?;
+        }
+        written
+    };
+    write().map_err(StartError::at(path))
+}
+
+/// Cuts off what a crash left half written; how much is there.
+fn whole_lines(file: &mut File) -> std::io::Result<u64> {
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    if last == *b"\n" {
+        return Ok(length);
+    }
+    let mut all = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut all)?;
+    let whole = all
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |end| end + 1);
+    let whole = u64::try_from(whole).unwrap_or(0);
+    file.set_len(whole)?;
+    Ok(whole)
+}
+
+/// Removes a file, where it is there.
+pub(crate) fn remove(path: &Path) -> Result<(), StartError> {
+    match std::fs::remove_file(path) {
+        Err(fault) if fault.kind() != ErrorKind::NotFound => Err(StartError::at(path)(fault)),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

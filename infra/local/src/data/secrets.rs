@@ -8,23 +8,25 @@ mod vault;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use auth::{KeyError, KeySet, SigningKey};
 use domain::{AgentName, SecretString, SystemEntropy, Tenant};
 use serde_json::Value;
 
+use crate::data::incarnation;
 use crate::error::StartError;
 pub use imports::ImportChange;
 pub use sign_in::{NamedIssuer, SignIn};
-use stored::StoredPassword;
 pub use stored::{OVERLAP, Stored, slug};
-pub use vault::{Draft, Vault};
+use stored::{StoredPassword, StoredTenant};
+pub use vault::{Draft, Kept, Vault};
 
 /// The name of the file in a data folder.
 pub const FILE: &str = "secrets.json";
 
 /// Keys, unguessable paths, passwords.
+#[derive(Clone)]
 pub struct Secrets {
     /// Signs what the platform itself may do.
     pub platform: Arc<SigningKey>,
@@ -37,7 +39,7 @@ pub struct Secrets {
     /// Seal what lies in the tables, newest first.
     pub sealing: Vec<(String, SecretString)>,
     /// Each tenant's own.
-    pub tenants: BTreeMap<Tenant, TenantSecrets>,
+    pub tenants: BTreeMap<Tenant, Arc<TenantSecrets>>,
     /// Tenants that were here, and the users they had.
     pub removed: BTreeMap<Tenant, BTreeSet<String>>,
     /// The path of each agent that serves every tenant.
@@ -52,10 +54,10 @@ pub struct Secrets {
 
 /// What a tenant has of its own.
 pub struct TenantSecrets {
-    /// Signs the tokens of its sessions.
-    pub session: Arc<SigningKey>,
-    /// The same as PKCS#8 PEM.
+    /// What signs the tokens of its sessions, as PKCS#8 PEM.
     pub session_pem: SecretString,
+    /// The same, read when it is first asked for: few of many tenants ever are.
+    session: OnceLock<Arc<SigningKey>>,
     /// The public half of the session key before; its tokens may still live.
     pub session_before: Option<Value>,
     /// The path of each of its agents.
@@ -123,10 +125,7 @@ impl Secrets {
     /// What the tenant of that name has, whichever incarnation it is.
     #[must_use]
     pub fn named(&self, name: &Tenant) -> Option<&TenantSecrets> {
-        let mut tenants = self.tenants.iter();
-        tenants
-            .find(|(known, _)| known.name() == name.name())
-            .map(|(_, own)| own)
+        incarnation(&self.tenants, name).map(|(_, own)| &**own)
     }
 
     fn of(stored: Stored, file: Option<&Path>) -> Result<Self, StartError> {
@@ -135,35 +134,11 @@ impl Secrets {
             reason: format!("holds a key that cannot be used ({fault})"),
         };
         let key = |pem: &SecretString| SigningKey::from_pem(pem).map(Arc::new).map_err(damaged);
-        let password = |(name, stored): (String, StoredPassword)| {
-            let StoredPassword { text, is_new } = stored;
-            let text = text.into();
-            (name, Password { text, is_new })
-        };
-        let passwords = |stored: BTreeMap<String, String>| {
-            let stored = stored.into_iter();
-            stored.map(|(name, password)| (name, password.into())).collect()
-        };
-        let tenants = stored.tenants.into_iter().map(|(name, tenant)| {
-            let session_pem = tenant.session_key.into();
-            Ok((
-                name,
-                TenantSecrets {
-                    session: key(&session_pem)?,
-                    session_pem,
-                    session_before: tenant.session_key_before,
-                    slugs: tenant.slugs,
-                    client_secret: tenant.client_secret.into(),
-                    users: tenant.users.into_iter().map(password).collect(),
-                    roles: tenant.roles,
-                    mqtt: passwords(tenant.mqtt),
-                    sign_in: tenant.sign_in,
-                },
-            ))
-        });
+        let tenants = stored.tenants.into_iter();
+        let tenants = tenants.map(|(name, tenant)| (name, Arc::new(tenant.into())));
         let (idp_text, platform_pem) = (stored.idp_keys.into(), stored.platform_key.into());
         Ok(Self {
-            tenants: tenants.collect::<Result<_, StartError>>()?,
+            tenants: tenants.collect(),
             removed: stored.removed,
             platform: key(&platform_pem)?,
             platform_pem,
@@ -182,11 +157,49 @@ impl Secrets {
     }
 }
 
+fn passwords(stored: BTreeMap<String, String>) -> BTreeMap<String, SecretString> {
+    let stored = stored.into_iter();
+    stored.map(|(name, password)| (name, password.into())).collect()
+}
+
+impl From<StoredTenant> for TenantSecrets {
+    fn from(tenant: StoredTenant) -> Self {
+        let password = |(name, stored): (String, StoredPassword)| {
+            let StoredPassword { text, is_new } = stored;
+            let text = text.into();
+            (name, Password { text, is_new })
+        };
+        Self {
+            session_pem: tenant.session_key.into(),
+            session: OnceLock::new(),
+            session_before: tenant.session_key_before,
+            slugs: tenant.slugs,
+            client_secret: tenant.client_secret.into(),
+            users: tenant.users.into_iter().map(password).collect(),
+            roles: tenant.roles,
+            mqtt: passwords(tenant.mqtt),
+            sign_in: tenant.sign_in,
+        }
+    }
+}
+
 impl TenantSecrets {
+    /// What signs the tokens of its sessions.
+    ///
+    /// # Errors
+    /// Where what is kept is no key.
+    pub fn session(&self) -> Result<&Arc<SigningKey>, KeyError> {
+        if let Some(read) = self.session.get() {
+            return Ok(read);
+        }
+        let read = SigningKey::from_pem(&self.session_pem)?;
+        Ok(self.session.get_or_init(|| Arc::new(read)))
+    }
+
     /// The public keys that tokens of the tenant's sessions may be signed with.
-    pub(crate) fn session_jwks(&self) -> Vec<Value> {
+    pub(crate) fn session_jwks(&self) -> Result<Vec<Value>, KeyError> {
         let before = self.session_before.clone();
-        std::iter::once(self.session.public_jwk()).chain(before).collect()
+        Ok([self.session()?.public_jwk()].into_iter().chain(before).collect())
     }
 }
 
@@ -223,15 +236,15 @@ mod tests {
         let (acme, globex) = (Tenant::parse("acme").unwrap(), Tenant::parse("globex").unwrap());
         assert_eq!(first.tenants[&acme].slugs, second.tenants[&acme].slugs);
         assert_eq!(
-            first.tenants[&acme].session.kid(),
-            second.tenants[&acme].session.kid()
+            first.tenants[&acme].session().unwrap().kid(),
+            second.tenants[&acme].session().unwrap().kid()
         );
         assert_ne!(second.tenants[&acme].slugs, second.tenants[&globex].slugs);
         assert_eq!(second.slugs.values().next().unwrap().len(), 40);
         let third = Secrets::load(&file).unwrap().unwrap();
         assert_eq!(
-            third.tenants[&globex].session.kid(),
-            second.tenants[&globex].session.kid()
+            third.tenants[&globex].session().unwrap().kid(),
+            second.tenants[&globex].session().unwrap().kid()
         );
         assert!(Secrets::load(&place.path().join("none")).unwrap().is_none());
     }
@@ -257,8 +270,8 @@ mod tests {
         let second = load(&file, &["acme"]).unwrap();
         assert_eq!(first.slugs, before.slugs);
         assert_eq!(
-            first.tenants[&acme].session.kid(),
-            before.tenants[&acme].session.kid()
+            first.tenants[&acme].session().unwrap().kid(),
+            before.tenants[&acme].session().unwrap().kid()
         );
         let kept = |secrets: &Secrets| {
             let tenant = &secrets.tenants[&acme];
@@ -271,6 +284,74 @@ mod tests {
         assert_eq!(kept(&first), kept(&second));
         assert_ne!(kept(&first).1, kept(&before).1);
         assert!(first.tenants[&acme].users["ada"].is_new && !second.tenants[&acme].users["ada"].is_new);
+    }
+
+    #[test]
+    fn a_tenant_who_is_added_is_a_line_more_and_half_a_line_is_nobody() {
+        let place = tempfile::tempdir().unwrap();
+        let (file, added) = (place.path().join(FILE), place.path().join("secrets.added"));
+        let wanted = Wanted {
+            tenants: &[Tenant::parse("acme").unwrap()],
+            tenant_agents: &[AgentName::parse("host").unwrap()],
+            agents: &[],
+            users: |_| &[("ada", &[])],
+            mqtt_users: None,
+        };
+        let open = || Vault::open(Some(file.clone()), &wanted, &SystemEntropy).unwrap();
+        let (mut vault, secrets) = open();
+        let before = std::fs::read_to_string(&file).unwrap();
+        let with = |secrets: &Secrets, vault: &mut Vault, prefix: &str| {
+            let tenant = Tenant::from_prefix(prefix).unwrap();
+            let draft = vault
+                .draft_added(secrets, &tenant, (&wanted, &SystemEntropy))
+                .unwrap();
+            vault.keep(draft.kept).unwrap();
+            draft.secrets
+        };
+        let secrets = with(&secrets, &mut vault, "globex.00000001");
+        let secrets = with(&secrets, &mut vault, "initech.00000002");
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            before,
+            "it is not written again"
+        );
+        let again = Tenant::from_prefix("globex.00000003").unwrap();
+        assert!(
+            vault
+                .draft_added(&secrets, &again, (&wanted, &SystemEntropy))
+                .is_err()
+        );
+
+        let kid = |secrets: &Secrets, name: &str| {
+            let own = secrets.named(&Tenant::parse(name).unwrap())?;
+            Some((own.session().unwrap().kid().to_owned(), own.slugs.clone()))
+        };
+        let kept = [kid(&secrets, "globex"), kid(&secrets, "initech")];
+        assert!(kept.iter().all(Option::is_some));
+        let half = std::fs::read_to_string(&added).unwrap() + r#"["hooli.00000004",{"sess"#;
+        std::fs::write(&added, &half).unwrap();
+        let (mut vault, read) = open();
+        assert_eq!([kid(&read, "globex"), kid(&read, "initech")], kept);
+        assert!(kid(&read, "hooli").is_none());
+        let read = with(&read, &mut vault, "hooli.00000005");
+        assert_eq!(
+            kid(&Secrets::load(&file).unwrap().unwrap(), "hooli"),
+            kid(&read, "hooli")
+        );
+
+        // Any other change is one of the whole file; what was left beside it brings nobody back.
+        let lines = std::fs::read_to_string(&added).unwrap();
+        let gone = Tenant::parse("globex").unwrap();
+        let draft = vault.draft(&wanted, &SystemEntropy, |stored| stored.remove_tenant(&gone));
+        vault.keep(draft.unwrap().kept).unwrap();
+        assert!(!added.exists());
+        std::fs::write(&added, lines).unwrap();
+        let (_, read) = open();
+        assert!(kid(&read, "globex").is_none() && kid(&read, "hooli").is_some());
+
+        std::fs::write(&added, "[\"TOPSECRET\"]\n").unwrap();
+        let fault = Secrets::load(&file).err().unwrap();
+        assert!(matches!(fault, StartError::Damaged { .. }) && !fault.to_string().contains("TOPSECRET"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Every function started from its settings and put at its place: anew from the secrets of now whenever a tenant comes or
-//! goes or a key is rotated, as a deployment would.
+//! Functions started from their settings and put at their places: those that serve everybody at the start, and anew from the
+//! secrets of now whenever a key is rotated; a tenant's own when they are asked for.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use edge::config::Env;
 use edge::{Background, Ground, ScheduleHandler};
 
 use crate::address::below;
-use crate::data::current::Current;
+use crate::data::current::{Current, Own};
 use crate::error::StartError;
 use crate::functions::people::{self, Changed};
 use crate::functions::sam_env::{self, Environment};
@@ -16,7 +16,7 @@ use crate::gateway::Gateway;
 use crate::options::Outside;
 use crate::queue::Workers;
 
-/// What runs: functions by address, by agent, by the clock.
+/// What runs of everybody's, or of one tenant: functions by address, by agent, by the clock.
 pub(crate) struct Assembled {
     pub(crate) gateway: Gateway,
     pub(crate) workers: Workers,
@@ -34,21 +34,25 @@ pub(crate) struct Timers {
     pub(crate) checks: Vec<Arc<dyn ScheduleHandler>>,
 }
 
-/// Starts every function and puts it at its place.
-pub(crate) async fn assemble(
-    functions: &[Spec],
-    ground: &Ground,
-    outside: &Outside,
+impl Assembled {
+    fn nothing() -> Self {
+        Self {
+            gateway: Gateway::default(),
+            workers: Workers::new(),
+            timers: Timers::default(),
+            backgrounds: Vec::new(),
+        }
+    }
+}
+
+/// Starts the functions that serve everybody and puts each at its place, with the sandboxes beside them.
+pub(crate) async fn of_platform(
+    (functions, ground, outside): (&[Spec], &Ground, &Outside),
     current: &Current,
     changed_users: &Changed,
 ) -> Result<Assembled, StartError> {
-    let settings = sam_env::all(functions, current, outside)?;
-    let mut assembled = Assembled {
-        gateway: Gateway::default(),
-        workers: Workers::new(),
-        timers: Timers::default(),
-        backgrounds: Vec::new(),
-    };
+    let settings = sam_env::all(functions, current, outside, None)?;
+    let mut assembled = Assembled::nothing();
     let open_meteo = sandbox::open_meteo::open_meteo(ground.clock.clone());
     assembled.gateway.mount("/sandbox/open-meteo", open_meteo)?;
     let homes = sandbox::mcp::mcp(sandbox::mcp::Revisions::Both);
@@ -56,36 +60,52 @@ pub(crate) async fn assemble(
     if let Some((path, google)) = outside.google.sandbox() {
         assembled.gateway.mount(path, google.router())?;
     }
-    for started in settings {
-        let Environment {
-            spec,
-            tenant,
-            variables,
-        } = &started;
-        let function = spec.start(ground.clone(), Env::of(variables.clone())).await;
-        let mut function = function.map_err(StartError::part(spec.name))?;
-        if spec.name == idp::NAME {
-            function.router = people::watched(function.router, changed_users);
+    assembled.start(settings, ground, current, changed_users).await
+}
+
+/// Starts a tenant's own functions and puts each at its place.
+pub(crate) async fn of_tenant(
+    (functions, ground, outside): (&[Spec], &Ground, &Outside),
+    current: &Current,
+    own: Own<'_>,
+    changed_users: &Changed,
+) -> Result<Assembled, StartError> {
+    let settings = sam_env::all(functions, current, outside, Some(own))?;
+    let nothing = Assembled::nothing();
+    nothing.start(settings, ground, current, changed_users).await
+}
+
+impl Assembled {
+    async fn start(
+        mut self,
+        settings: Vec<Environment<'_>>,
+        ground: &Ground,
+        current: &Current,
+        changed_users: &Changed,
+    ) -> Result<Self, StartError> {
+        for started in settings {
+            let Environment { spec, variables, .. } = &started;
+            let function = spec.start(ground.clone(), Env::of(variables.clone())).await;
+            let mut function = function.map_err(StartError::part(spec.name))?;
+            if spec.name == idp::NAME {
+                function.router = people::watched(function.router, changed_users);
+            }
+            for (path, prefix) in addresses(&started, current) {
+                self.gateway.mount_below(&path, prefix, function.router.clone())?;
+            }
+            if let (Some(agent), Some(queue)) = (spec.agent(), function.queue) {
+                let agent = agent.map_err(StartError::part(spec.name))?;
+                self.workers.insert(agent, queue);
+            }
+            let timers = match spec.place {
+                Mounting::Timer => &mut self.timers.sweeps,
+                _ => &mut self.timers.checks,
+            };
+            timers.extend(function.schedule);
+            self.backgrounds.extend(function.background);
         }
-        for (path, prefix) in addresses(&started, current) {
-            assembled
-                .gateway
-                .mount_below(&path, prefix, function.router.clone())?;
-        }
-        if let (Some(agent), Some(queue)) = (spec.agent(), function.queue) {
-            let agent = agent.map_err(StartError::part(spec.name))?;
-            assembled
-                .workers
-                .insert((agent, tenant.map(|own| own.name.clone())), queue);
-        }
-        let timers = match spec.place {
-            Mounting::Timer => &mut assembled.timers.sweeps,
-            _ => &mut assembled.timers.checks,
-        };
-        timers.extend(function.schedule);
-        assembled.backgrounds.extend(function.background);
+        Ok(self)
     }
-    Ok(assembled)
 }
 
 /// The paths of a function, each with what the paths below must begin with.

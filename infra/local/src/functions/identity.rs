@@ -61,7 +61,7 @@ pub(crate) async fn set_up(
     let issuer = SessionIssuer {
         issuer: plain(&own.endpoints.base),
         keys: dated(
-            own.secrets.session_jwks(),
+            own.secrets.session_jwks().map_err(StartError::part(part))?,
             known.as_ref().map(|known| &*known.keys),
             now,
         ),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::{ExposeSecret, SecretString, Tenant};
 use serde_json::json;
 
-use crate::data::current::Current;
+use crate::data::current::{Current, Own};
 use crate::mqtt::access;
 use crate::options::Outside;
 
@@ -32,8 +32,19 @@ pub(crate) fn oauth_providers(tenant: &Tenant) -> String {
     format!("switchyard/{}/oauth-providers", tenant.name())
 }
 
-/// Every secret by its name.
-pub(crate) fn secrets(current: &Current, outside: &Outside) -> BTreeMap<String, SecretString> {
+/// The tenant whose secret a name is of, where it is one's.
+pub(crate) fn whose(current: &Current, secret: &str) -> Option<Tenant> {
+    let (name, _) = secret.strip_prefix("switchyard/")?.split_once('/')?;
+    let name = Tenant::parse(name).ok()?;
+    current.endpoints.named(&name).map(|(tenant, _)| tenant.clone())
+}
+
+/// The platform's secrets by their names, and those of this tenant.
+pub(crate) fn secrets(
+    current: &Current,
+    outside: &Outside,
+    tenant: Option<Own<'_>>,
+) -> BTreeMap<String, SecretString> {
     let Current { secrets, endpoints } = current;
     let sealing: Vec<(&str, &str)> = secrets
         .sealing
@@ -56,7 +67,12 @@ pub(crate) fn secrets(current: &Current, outside: &Outside) -> BTreeMap<String, 
             .collect();
         known.insert(MQTT_PASSWORDS.to_owned(), json!(passwords).to_string().into());
     }
-    for (tenant, own) in &secrets.tenants {
+    if let Some(Own {
+        name: tenant,
+        secrets: own,
+        ..
+    }) = tenant
+    {
         let mut providers = json!({"idp": {
             "issuer": idp::issuer(&endpoints.idp, tenant),
             "client_id": idp::HOST_CLIENT,

@@ -1,13 +1,14 @@
 //! The agents of the system by their names in keys, and where each of them is.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::{AgentName, InvalidId, Tenant};
 use url::Url;
 
 use crate::address::below;
 use crate::data::endpoints::{Endpoints, TenantEndpoints};
-use crate::data::secrets::{Secrets, Wanted};
+use crate::data::secrets::{Secrets, TenantSecrets, Wanted};
 use crate::functions::{HOST, Mounting, Spec, identity};
 
 /// The names that agents have in keys.
@@ -70,37 +71,35 @@ impl Names {
 
     /// Puts what the secrets say of agents and tenants into the list of endpoints.
     pub fn locate(&self, endpoints: &mut Endpoints, secrets: &Secrets) {
-        let gateway = &endpoints.gateway;
-        let urls = |slugs: &BTreeMap<AgentName, String>| -> BTreeMap<AgentName, Url> {
-            slugs
-                .iter()
-                .map(|(name, slug)| (name.clone(), below(gateway, &format!("/a/{slug}"))))
-                .collect()
-        };
-        let agents = urls(&secrets.slugs);
-        let tenants: BTreeMap<Tenant, TenantEndpoints> = secrets
-            .tenants
-            .iter()
-            .filter_map(|(name, own)| {
-                let mut agents = urls(&own.slugs);
-                let host_agent = agents.remove(&self.host)?;
-                let base = below(gateway, &format!("/t/{}", name.name()));
-                Some((
-                    name.clone(),
-                    TenantEndpoints {
-                        base,
-                        host_agent,
-                        agents,
-                    },
-                ))
-            })
-            .collect();
-        let users = secrets
-            .tenants
-            .iter()
-            .map(|(name, own)| (name.name().to_owned(), identity::listed(own)));
-        endpoints.users = users.collect();
-        endpoints.agents = agents;
-        endpoints.tenants = tenants;
+        endpoints.agents = urls(&endpoints.gateway, &secrets.slugs);
+        endpoints.users.clear();
+        endpoints.tenants.clear();
+        for (tenant, own) in &secrets.tenants {
+            self.locate_tenant(endpoints, tenant, own);
+        }
     }
+
+    /// Puts what the secrets say of one tenant into it.
+    pub(crate) fn locate_tenant(&self, endpoints: &mut Endpoints, tenant: &Tenant, own: &TenantSecrets) {
+        let users = Arc::new(identity::listed(own));
+        endpoints.users.insert(tenant.name().to_owned(), users);
+        let mut agents = urls(&endpoints.gateway, &own.slugs);
+        if let Some(host_agent) = agents.remove(&self.host) {
+            let base = below(&endpoints.gateway, &format!("/t/{}", tenant.name()));
+            let located = TenantEndpoints {
+                base,
+                host_agent,
+                agents,
+            };
+            endpoints.tenants.insert(tenant.clone(), Arc::new(located));
+        }
+    }
+}
+
+fn urls(gateway: &Url, slugs: &BTreeMap<AgentName, String>) -> BTreeMap<AgentName, Url> {
+    let url = |slug: &String| below(gateway, &format!("/a/{slug}"));
+    slugs
+        .iter()
+        .map(|(name, slug)| (name.clone(), url(slug)))
+        .collect()
 }

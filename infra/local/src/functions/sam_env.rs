@@ -28,30 +28,28 @@ pub(crate) struct Environment<'a> {
     pub(crate) variables: Variables,
 }
 
-/// The settings of every function, and of every tenant's.
+/// The settings of the functions that serve everybody, or of this tenant's own.
 pub(crate) fn all<'a>(
     functions: &'a [Spec],
-    current: &'a Current,
+    current: &Current,
     outside: &Outside,
+    tenant: Option<Own<'a>>,
 ) -> Result<Vec<Environment<'a>>, StartError> {
     let queues = queues(functions, current)?;
-    let mut all = Vec::new();
-    for spec in functions {
-        let tenants: Vec<Option<Own<'_>>> = match spec.place {
-            Mounting::At(_) | Mounting::Agent(_) | Mounting::Timer => vec![None],
-            Mounting::TenantAgent(..) | Mounting::Below(_) => current.tenants().map(Some).collect(),
+    let are_asked = functions.iter().filter(|spec| {
+        let is_own = matches!(spec.place, Mounting::TenantAgent(..) | Mounting::Below(_));
+        is_own == tenant.is_some()
+    });
+    let filled = are_asked.map(|spec| {
+        let mut environment = Environment {
+            spec,
+            tenant,
+            variables: Variables::new(),
         };
-        for tenant in tenants {
-            let mut environment = Environment {
-                spec,
-                tenant,
-                variables: Variables::new(),
-            };
-            environment.fill(current, &queues, outside)?;
-            all.push(environment);
-        }
-    }
-    Ok(all)
+        environment.fill(current, &queues, outside)?;
+        Ok(environment)
+    });
+    filled.collect()
 }
 
 /// The settings of the functions that serve this tenant, by their logical ids in the templates. `None` where there is no such
@@ -62,11 +60,12 @@ pub(crate) fn environments(
     tenant: &Tenant,
     outside: &Outside,
 ) -> Result<Option<BTreeMap<String, Variables>>, StartError> {
-    if current.tenant(tenant).is_none() {
+    let Some(own) = current.tenant(tenant) else {
         return Ok(None);
-    }
-    let serves = |environment: &Environment<'_>| environment.tenant.is_none_or(|own| own.name == tenant);
-    let found = all(functions, current, outside)?.into_iter().filter(serves);
+    };
+    let mut found = all(functions, current, outside, None)?;
+    found.extend(all(functions, current, outside, Some(own))?);
+    let found = found.into_iter();
     let found = found.map(|environment| (logical_id(environment.spec.name), environment.variables));
     Ok(Some(found.collect()))
 }
@@ -89,7 +88,10 @@ fn queues(functions: &[Spec], current: &Current) -> Result<String, StartError> {
 
 impl<'a> Environment<'a> {
     /// Where the agent is that this function is.
-    pub(crate) fn agent_url(&self, current: &'a Current) -> Option<&'a Url> {
+    pub(crate) fn agent_url<'c>(&self, current: &'c Current) -> Option<&'c Url>
+    where
+        'a: 'c,
+    {
         let (agents, name) = match (self.spec.place, self.tenant) {
             (Mounting::TenantAgent(HOST, _), Some(own)) => return Some(&own.endpoints.host_agent),
             (Mounting::TenantAgent(name, _), Some(own)) => (&own.endpoints.agents, name),
@@ -140,11 +142,11 @@ impl<'a> Environment<'a> {
         match (self.spec.place, self.tenant) {
             (Mounting::TenantAgent(_, Trust::SignedIn), Some(own)) => text(&[sign_in(own)]),
             (Mounting::TenantAgent(_, Trust::SessionsToo), Some(own)) => {
-                let mut trusted = current.sessions();
+                let mut trusted = current.sessions().map_err(StartError::part("environment"))?;
                 trusted.push(sign_in(own));
                 text(&trusted)
             }
-            _ => text(&current.sessions()),
+            _ => text(&current.sessions().map_err(StartError::part("environment"))?),
         }
     }
 }

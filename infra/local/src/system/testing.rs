@@ -63,7 +63,7 @@ impl System {
                 let (issuer, key) = match own {
                     Some(own) => {
                         let base = plain(&current.endpoints.tenants.get(own)?.base);
-                        (base, &current.secrets.tenants.get(own)?.session)
+                        (base, current.secrets.tenants.get(own)?.session().ok()?)
                     }
                     None => (plain(&self.endpoints().gateway), &current.secrets.platform),
                 };
@@ -94,7 +94,7 @@ impl System {
         let current = self.control.now();
         let name = Tenant::from_prefix(tenant).ok()?;
         let own = current.endpoints.named(&name)?.0;
-        let session = &current.secrets.tenants.get(own)?.session;
+        let session = current.secrets.tenants.get(own)?.session().ok()?;
         let pass = WebPushKeys::of(session, own)
             .ok()?
             .pass(&Owner::parse(owner).ok()?);

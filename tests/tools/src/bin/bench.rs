@@ -1,7 +1,7 @@
 //! The first figures: non-blocking send and get through the host, webhook, with DynamoDB calls counted.
 //!
 //! `cargo run -p tools --release --bin bench [-- --requests N --at-once N]` prints one table; `-- tokens` another, of what
-//! it costs to check a token; `-- sends` shows that a send costs the same however much is stored; `-- models` what a slow language model costs its users; `-- flood` what one tenant far over its plan costs the others; `-- streams` the same of one guest's streams. Times are of this machine in this run; compare ratios within one run. Everything is real but the network: the same routers over
+//! it costs to check a token; `-- sends` shows that a send costs the same however much is stored; `-- models` what a slow language model costs its users; `-- flood` what one tenant far over its plan costs the others; `-- streams` the same of one guest's streams; `-- tenants` what it costs that there are 10,000 tenants. Times are of this machine in this run; compare ratios within one run. Everything is real but the network: the same routers over
 //! loopback HTTP, signed tokens, the SDK's client against the embedded engine with its SQLite file.
 
 #[path = "bench/flood.rs"]
@@ -12,6 +12,8 @@ mod hostile;
 mod models;
 #[path = "bench/sends.rs"]
 mod sends;
+#[path = "bench/tenants.rs"]
+mod tenants;
 #[path = "bench/tokens.rs"]
 mod tokens;
 
@@ -54,6 +56,8 @@ enum Only {
     Flood(flood::Flood),
     /// How much longer a tenant waits beside one that sends every shape of text, and whose agent answers with 20,000 artifacts
     Hostile(hostile::Hostile),
+    /// What many tenants cost: to add one more, to start, to keep them, to be one of them
+    Tenants(tenants::Tenants),
     /// What one guest who asks for 500 streams and 960 of a task costs another tenant
     Streams(flood::Streams),
 }
@@ -110,6 +114,7 @@ async fn main() {
         Some(Only::Sends(sends)) => return sends.run(arguments.at_once).await,
         Some(Only::Models(models)) => return models.run(arguments.at_once).await,
         Some(Only::Flood(flood)) => return flood.run().await,
+        Some(Only::Tenants(tenants)) => return tenants.run().await,
         Some(Only::Streams(streams)) => return streams.run().await,
         Some(Only::Hostile(hostile)) => return hostile.run().await,
         None => {}

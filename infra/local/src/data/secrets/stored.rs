@@ -1,7 +1,7 @@
 //! What the file of secrets holds, how it is completed, and how it changes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use auth::{Algorithm, KeyError, KeySet, Sealer, SigningKey};
@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{SignIn, Wanted};
-use crate::data::folder;
+use crate::data::{folder, incarnation};
 use crate::error::{ChangeError, StartError};
 
+/// What the name of the file ends in that tells of tenants who came since the file was written.
+const ADDED: &str = "added";
 /// The form of the file.
 const VERSION: u32 = 1;
 /// How long after a rotation of signing keys the tokens before it may still live: their ten minutes, and as long as
@@ -108,20 +110,44 @@ impl Stored {
                 fault.column()
             ))
         })?;
-        if stored.version == VERSION {
-            Ok(Some(stored))
-        } else {
-            Err(damaged(format!(
+        if stored.version != VERSION {
+            return Err(damaged(format!(
                 "is of version {}, this program knows {VERSION}",
                 stored.version
-            )))
+            )));
         }
+        stored.with_added(&added(file)).map(Some)
+    }
+
+    /// With the tenants who came since, a line each. What a crash left half written was never answered, and is none.
+    fn with_added(mut self, file: &Path) -> Result<Self, StartError> {
+        let text = folder::read(file)?.unwrap_or_default();
+        for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            let (tenant, own): (Tenant, StoredTenant) =
+                serde_json::from_str(line).map_err(|fault| StartError::Damaged {
+                    path: file.to_owned(),
+                    reason: format!("cannot be read (column {})", fault.column()),
+                })?;
+            // Who has left since, or is in the file already, is not added by what was not cleared away.
+            if !self.removed.contains_key(&tenant) {
+                self.tenants.entry(tenant).or_insert(own);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Writes of a tenant who was added, beside the file, so that the next one costs no more than this.
+    pub(super) fn append(file: &Path, added_one: (&Tenant, &StoredTenant)) -> Result<(), StartError> {
+        let line = serde_json::to_string(&added_one).map_err(StartError::part("key maker"))?;
+        folder::append(&added(file), &format!("{line}\n"))
     }
 
     /// Writes the file.
     pub(crate) fn write(&self, file: &Path) -> Result<(), StartError> {
         let text = serde_json::to_string_pretty(self).map_err(StartError::part("key maker"))?;
-        folder::write(file, &text)
+        folder::write(file, &text)?;
+        // It is whole now.
+        folder::remove(&added(file))
     }
 
     /// Makes what is missing; true where something was.
@@ -143,8 +169,8 @@ impl Stored {
             changed = true;
         }
         for tenant in wanted.tenants {
-            let mut known = self.tenants.keys().chain(self.removed.keys());
-            if !known.any(|known| known.name() == tenant.name()) {
+            let removed = incarnation(&self.removed, tenant);
+            if incarnation(&self.tenants, tenant).is_none() && removed.is_none() {
                 self.tenants.insert(tenant.clone(), StoredTenant::new()?);
                 changed = true;
             }
@@ -155,30 +181,7 @@ impl Stored {
             changed |= add_passwords(&mut self.mqtt, names, entropy);
         }
         for (name, tenant) in &mut self.tenants {
-            changed |= add_slugs(&mut tenant.slugs, wanted.tenant_agents, entropy);
-            if wanted.mqtt_users.is_some() {
-                let names = wanted.tenant_agents.iter().map(AgentName::as_str);
-                changed |= add_passwords(&mut tenant.mqtt, names, entropy);
-            }
-            if tenant.client_secret.is_empty() {
-                let secret = auth::token::random("", entropy);
-                tenant.client_secret = secret.expose_secret().to_owned();
-                changed = true;
-            }
-            for (user, roles) in (wanted.users)(name) {
-                if tenant.removed_users.contains(*user) || tenant.users.contains_key(*user) {
-                    continue;
-                }
-                let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
-                if !roles.is_empty() {
-                    tenant.roles.insert((*user).to_owned(), roles);
-                }
-                tenant.users.entry((*user).to_owned()).or_insert_with(|| {
-                    changed = true;
-                    let text = idp::new_password(entropy).expose_secret().to_owned();
-                    StoredPassword { text, is_new: true }
-                });
-            }
+            changed |= tenant.complete(name, wanted, entropy);
         }
         changed |= add_slugs(&mut self.slugs, wanted.agents, entropy);
         Ok(changed)
@@ -186,8 +189,8 @@ impl Stored {
 
     /// The tenant of that name.
     pub(crate) fn named(&self, name: &Tenant) -> Result<Tenant, ChangeError> {
-        let found = self.tenants.keys().find(|known| known.name() == name.name());
-        found.cloned().ok_or_else(|| self.unknown(name))
+        let found = incarnation(&self.tenants, name).map(|(tenant, _)| tenant.clone());
+        found.ok_or_else(|| self.unknown(name))
     }
 
     /// Adds a tenant, a new incarnation of its name, for `complete` to complete.
@@ -195,11 +198,17 @@ impl Stored {
     /// # Errors
     /// Where a tenant of that name is here.
     pub fn add_tenant(&mut self, tenant: &Tenant) -> Result<(), ChangeError> {
-        if self.named(tenant).is_ok() {
-            return Err(ChangeError::Exists(tenant.clone()));
-        }
-        self.tenants.insert(tenant.clone(), StoredTenant::new()?);
+        let own = self.new_tenant(tenant)?;
+        self.tenants.insert(tenant.clone(), own);
         Ok(())
+    }
+
+    /// The same, not yet among the others.
+    pub(super) fn new_tenant(&self, tenant: &Tenant) -> Result<StoredTenant, ChangeError> {
+        match incarnation(&self.tenants, tenant) {
+            Some(_) => Err(ChangeError::Exists(tenant.clone())),
+            None => Ok(StoredTenant::new()?),
+        }
     }
 
     /// Takes a tenant away, with its keys.
@@ -334,6 +343,39 @@ impl StoredTenant {
             ..Self::default()
         })
     }
+
+    /// Makes what is missing; true where something was.
+    pub(super) fn complete(&mut self, name: &Tenant, wanted: &Wanted<'_>, entropy: &dyn Entropy) -> bool {
+        let mut changed = add_slugs(&mut self.slugs, wanted.tenant_agents, entropy);
+        if wanted.mqtt_users.is_some() {
+            let names = wanted.tenant_agents.iter().map(AgentName::as_str);
+            changed |= add_passwords(&mut self.mqtt, names, entropy);
+        }
+        if self.client_secret.is_empty() {
+            let secret = auth::token::random("", entropy);
+            self.client_secret = secret.expose_secret().to_owned();
+            changed = true;
+        }
+        for (user, roles) in (wanted.users)(name) {
+            if self.removed_users.contains(*user) || self.users.contains_key(*user) {
+                continue;
+            }
+            let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+            if !roles.is_empty() {
+                self.roles.insert((*user).to_owned(), roles);
+            }
+            let text = idp::new_password(entropy).expose_secret().to_owned();
+            self.users
+                .insert((*user).to_owned(), StoredPassword { text, is_new: true });
+            changed = true;
+        }
+        changed
+    }
+}
+
+/// The file beside the file of secrets that tells of tenants who were added since.
+fn added(file: &Path) -> PathBuf {
+    file.with_extension(ADDED)
 }
 
 /// Refuses a rotation so soon after another that tokens which still live would lose their key.

@@ -1,9 +1,11 @@
 //! The kept secrets, and changes to them: made on a copy first, kept once everybody agrees.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use domain::Entropy;
+use domain::{Entropy, Tenant};
 
+use super::stored::StoredTenant;
 use super::{Secrets, Stored, Wanted};
 use crate::error::{ChangeError, StartError};
 
@@ -11,6 +13,7 @@ use crate::error::{ChangeError, StartError};
 pub struct Vault {
     file: Option<PathBuf>,
     stored: Stored,
+    has_added: bool,
 }
 
 /// Secrets as they would be, not kept yet.
@@ -18,7 +21,17 @@ pub struct Draft {
     /// The secrets, ready for use.
     pub secrets: Secrets,
     /// What is kept of them.
-    pub stored: Stored,
+    pub kept: Kept,
+}
+
+/// What is kept of a draft.
+pub struct Kept(What);
+
+enum What {
+    /// All of it anew.
+    Whole(Box<Stored>),
+    /// A tenant beside those there are.
+    Added(Tenant, Box<StoredTenant>),
 }
 
 impl Vault {
@@ -38,14 +51,15 @@ impl Vault {
         let mut vault = Self {
             file,
             stored: stored.clone(),
+            has_added: false,
         };
-        let (draft, changed) = vault.completed(stored, wanted, entropy)?;
+        let (secrets, stored, changed) = vault.completed(stored, wanted, entropy)?;
         // A file whose keys cannot be used is not written over.
         if changed {
-            vault.write(&draft.stored)?;
+            vault.write(&stored)?;
         }
-        vault.stored = draft.stored;
-        Ok((vault, draft.secrets))
+        vault.stored = stored;
+        Ok((vault, secrets))
     }
 
     /// Whether a database was ever begun with the secrets of a file. Files of older releases do not say it.
@@ -66,7 +80,7 @@ impl Vault {
         }
         let mut stored = self.stored.clone();
         stored.begun = true;
-        self.keep(stored)
+        self.keep(Kept(What::Whole(Box::new(stored))))
     }
 
     /// What the secrets would be after a change.
@@ -81,17 +95,60 @@ impl Vault {
     ) -> Result<Draft, ChangeError> {
         let mut stored = self.stored.clone();
         change(&mut stored)?;
-        Ok(self.completed(stored, wanted, entropy)?.0)
+        let (secrets, stored, _) = self.completed(stored, wanted, entropy)?;
+        let kept = Kept(What::Whole(Box::new(stored)));
+        Ok(Draft { secrets, kept })
+    }
+
+    /// What the secrets would be with one more tenant: these, and its own. However many there are, it costs the same.
+    ///
+    /// # Errors
+    /// Where a tenant of that name is here, or a key cannot be made.
+    pub fn draft_added(
+        &self,
+        secrets: &Secrets,
+        tenant: &Tenant,
+        (wanted, entropy): (&Wanted<'_>, &dyn Entropy),
+    ) -> Result<Draft, ChangeError> {
+        let mut own = self.stored.new_tenant(tenant)?;
+        own.complete(tenant, wanted, entropy);
+        let mut secrets = secrets.clone();
+        secrets
+            .tenants
+            .insert(tenant.clone(), Arc::new(own.clone().into()));
+        let kept = Kept(What::Added(tenant.clone(), Box::new(own)));
+        Ok(Draft { secrets, kept })
     }
 
     /// Keeps what a draft holds.
     ///
     /// # Errors
     /// Where the file cannot be written.
-    pub fn keep(&mut self, stored: Stored) -> Result<(), StartError> {
-        self.write(&stored)?;
-        self.stored = stored;
+    pub fn keep(&mut self, kept: Kept) -> Result<(), StartError> {
+        match kept.0 {
+            What::Whole(stored) => {
+                self.write(&stored)?;
+                self.stored = *stored;
+            }
+            What::Added(tenant, own) => {
+                let append = |file| Stored::append(file, (&tenant, &own));
+                self.file.as_deref().map_or(Ok(()), append)?;
+                self.stored.tenants.insert(tenant, *own);
+                self.has_added = true;
+            }
+        }
         Ok(())
+    }
+
+    /// Writes everything into one file, where tenants were added since that was written.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn rest(&mut self) -> Result<(), StartError> {
+        match std::mem::take(&mut self.has_added) {
+            true => self.write(&self.stored),
+            false => Ok(()),
+        }
     }
 
     fn completed(
@@ -99,12 +156,12 @@ impl Vault {
         mut stored: Stored,
         wanted: &Wanted<'_>,
         entropy: &dyn Entropy,
-    ) -> Result<(Draft, bool), StartError> {
+    ) -> Result<(Secrets, Stored, bool), StartError> {
         let changed = stored
             .complete(wanted, entropy)
             .map_err(StartError::part("key maker"))?;
         let secrets = Secrets::of(stored.clone(), self.file.as_deref())?;
-        Ok((Draft { secrets, stored }, changed))
+        Ok((secrets, stored, changed))
     }
 
     fn write(&self, stored: &Stored) -> Result<(), StartError> {

@@ -89,7 +89,8 @@ impl Namesakes {
                 true => format!("{}, {}, {}", self.name, site.area, site.country()),
                 false => format!("{}, {}", self.name, site.area),
             };
-            (place, format!("{told}, {}", site.codes().join(", ")))
+            let known_as: Vec<String> = [told].into_iter().chain(site.codes()).collect();
+            (place, known_as.join(", "))
         });
         (question, choices.collect())
     }
@@ -196,6 +197,7 @@ mod tests {
             ("Valencia", "in Spain", Some("Valencia, Valencia, Spain")),
         ] {
             let (_, choices) = Namesakes::of(name).unwrap().question();
+            assert!(choices.iter().all(|(_, told)| !told.ends_with([',', ' '])), "{choices:?}");
             let asked = super::super::one_of("place", "Which?", &choices).unwrap();
             let place = asked.chosen(reply).remove("place");
             assert_eq!(place, picked.map(Into::into), "{name}: {reply}");

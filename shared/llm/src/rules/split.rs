@@ -11,6 +11,8 @@ use crate::AgentBrief;
 
 /// Most parts looked at; a longer text is one piece of work.
 const PIECES_MAX: usize = 40;
+/// Longest span of days that another part of a text is read with, in bytes.
+const RANGE_MAX: usize = 60;
 /// Words that join parts of a request, each with its language: "en" joins in Dutch alone.
 const AND: [(&str, &str); 15] = [
     ("en", "and"),
@@ -226,12 +228,26 @@ fn message(
             let wants = examples(cards, wanted).any(|example| !find(example).is_empty());
             // "The 9th" says when, and of "9 to 12 January" the month alone says nothing.
             let when = link.is_empty() && (names_day(&own) || all.iter().any(|time| is_of_date(said, time)));
-            if let ([only], true, true) = (all.as_slice(), wants && !when, find(&own).is_empty()) {
+            let only = match all.as_slice() {
+                [only] => Some(only.as_str()),
+                [first, .., last] if link.is_empty() => range(said, first, last),
+                _ => None,
+            };
+            if let (Some(only), true, true) = (only, wants && !when, find(&own).is_empty()) {
                 own = format!("{} {link}{only}", own.trim_end_matches(['?', '!', '.']));
             }
         }
     }
     own
+}
+
+/// What lies from one time to another, where that is one span of days: "Friday to Sunday".
+fn range<'t>(text: &'t str, first: &str, last: &str) -> Option<&'t str> {
+    let (start, end) = (text.find(first)?, text.rfind(last)? + last.len());
+    let span = text.get(start..end).filter(|span| span.len() <= RANGE_MAX)?;
+    let mut said = ::words::text::split(span, RANGE_MAX);
+    let found = ::words::days::take(&mut said, None).days;
+    (found.len() == 1).then_some(span)
 }
 
 /// Whether a text says when, in whatever form.

@@ -309,6 +309,15 @@ fn a_long_text_is_read_in_part_and_goes_whole() {
     );
 }
 
+/// The days of a stay are those of the weather beside it, where that names none of its own.
+#[test]
+fn a_span_of_days_is_shared_as_a_whole() {
+    check(
+        "A flat in Bergen for two from Friday to Sunday and the weather there",
+        "airbnb: A flat in Bergen for two from Friday to Sunday | weather: the weather there in Bergen Friday to Sunday",
+    );
+}
+
 /// Its own words leave the rest of the text alone, though the place is of another card as well.
 #[test]
 fn a_piece_leaves_whom_the_whole_fits_where_another_has_more_of_its_words() {

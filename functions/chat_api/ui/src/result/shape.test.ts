@@ -52,5 +52,5 @@ test('what stands beside rows is said as a person would, and what all values end
   assert.deepEqual(inWords(beside, (day) => day), ['Lisbon', '2026-11-27 – 2026-11-29', '2 guests', '1 night', 'Max price: 200']);
   assert.equal(unitOf(['4.24 out of 5', '4 out of 5']), 'out of 5');
   assert.equal(unitOf(['€ 116 for 2 nights', '€ 9 for 2 nights']), 'for 2 nights');
-  for (const none of [['a flat', 'b flat'], ['4 of 5'], ['4 nights', 3], ['1', '2'], []]) assert.equal(unitOf(none), '');
+  for (const none of [['a flat', 'b flat'], ['4 of 5'], ['4 nights', 3], ['1', '2'], ['after 15:00, No smoking', 'after 14:00, No smoking'], []]) assert.equal(unitOf(none), '');
 });

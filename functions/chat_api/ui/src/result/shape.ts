@@ -120,7 +120,9 @@ export function unitOf(values: readonly unknown[]): string {
   const isShared = (length: number): boolean => apart.every((words) => words.length > length && /\d/.test(words.slice(0, -length).join(' ')) && words.slice(-length).join(' ') === first.slice(-length).join(' '));
   let length = 0;
   while (values.length > 1 && isShared(length + 1)) length += 1;
-  return length > 0 ? first.slice(-length).join(' ') : '';
+  // Where a comma stands before them, they are a sentence's end, and no unit.
+  const isUnit = apart.every((words) => !/[,;:.]$/.test(words.at(-length - 1) ?? ''));
+  return length > 0 && isUnit ? first.slice(-length).join(' ') : '';
 }
 
 /** The address of something on the web. */

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation, useSearch } from 'wouter';
 import { z } from 'zod';
-import { ApiError, get, send } from '../api.ts';
+import { get, send } from '../api.ts';
 import { SafeLink } from '../markdown/markdown.tsx';
 import { Problem, useDoing } from '../parts/doing.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -294,22 +294,26 @@ function KeyAges() {
   );
 }
 
-/** What is stuck stands first: that is what one comes for. */
+/** Whoever may not look is asked for nothing here, and is told how to come in. */
 export default function OpsPage() {
   const { data: session } = useSession();
-  const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => get('ops/agents', Agents, signal) });
-  const usage = useQuery({ queryKey: keys.usage, queryFn: ({ signal }) => get('ops/usage', Usage, signal) });
   const signIn = useSignIn();
-  const task = new URLSearchParams(useSearch()).get('task');
-  if ([agents.error, usage.error].some((error) => error instanceof ApiError && error.status === 404)) {
-    return (
-      <main className="page" id="conversation">
-        {session?.who === 'person' ? <Gone /> : <div className="empty"><h1>{words.ops}</h1><p>{words.opsSignIn}</p><a className="button primary" href={signIn}>{words.signIn}</a></div>}
-      </main>
-    );
-  }
+  const mayLook = session?.role === 'operator' || session?.role === 'admin';
   return (
     <main className="page" id="conversation">
+      {mayLook ? <Console isAdmin={session.role === 'admin'} /> : null}
+      {session && !mayLook ? session.who === 'person' ? <Gone /> : <div className="empty"><h1>{words.ops}</h1><p>{words.opsSignIn}</p><a className="button primary" href={signIn}>{words.signIn}</a></div> : null}
+    </main>
+  );
+}
+
+/** What is stuck stands first: that is what one comes for. */
+function Console({ isAdmin }: { isAdmin: boolean }) {
+  const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => get('ops/agents', Agents, signal) });
+  const usage = useQuery({ queryKey: keys.usage, queryFn: ({ signal }) => get('ops/usage', Usage, signal) });
+  const task = new URLSearchParams(useSearch()).get('task');
+  return (
+    <>
       <h1>{words.ops}</h1>
       {task ? <CourseOf key={task} id={task} /> : null}
       <h2>{words.byAgent}</h2>
@@ -321,7 +325,7 @@ export default function OpsPage() {
       <h2>{words.usage}</h2>
       <Shown of={usage}>{(data) => <><Budget {...data} /><Days {...data} /></>}</Shown>
       <KeyAges />
-      {session?.role === 'admin' ? <Administration /> : null}
-    </main>
+      {isAdmin ? <Administration /> : null}
+    </>
   );
 }

@@ -1,11 +1,32 @@
 //! The tenant's budget of tokens, counted by day in its tables.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{Clock, Entropy, Tenant, TokenUsage};
 use llm::{Budget, BudgetError, Reservation};
 use store::{OwnSettings, Store, TokenHold, TooFewTokens, next_day};
+
+/// How long tokens are waited for that other calls hold, from one look to the next: most calls end within seconds, and take little of
+/// what they hold. Then it is for later.
+const WAITS: [Duration; 12] = {
+    let ms = Duration::from_millis;
+    [
+        ms(200),
+        ms(300),
+        ms(500),
+        ms(700),
+        ms(1_000),
+        ms(1_500),
+        ms(2_000),
+        ms(2_000),
+        ms(3_000),
+        ms(3_000),
+        ms(3_000),
+        ms(3_000),
+    ]
+};
 
 /// What a tenant may spend in a day.
 pub(crate) struct DailyBudget {
@@ -40,21 +61,29 @@ impl DailyBudget {
 impl Budget for DailyBudget {
     async fn reserve(&self, tokens: u64) -> Result<Box<dyn Reservation>, BudgetError> {
         let limit = self.settings.tokens_per_day().await.unwrap_or(self.usual);
-        let now = self.clock.now();
         let usage = self.store.usage();
-        let reserved = usage.reserve(&self.tenant, tokens, Some(limit), (now, &*self.entropy));
-        match reserved.await {
-            Ok(Ok(hold)) => Ok(Box::new(Reserved {
-                store: self.store.clone(),
-                tenant: self.tenant.clone(),
-                hold,
-            })),
-            Ok(Err(TooFewTokens::Spent)) => Err(BudgetError::Spent { until: next_day(now) }),
-            Ok(Err(TooFewTokens::InUse)) => Err(BudgetError::InUse),
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(tenant.id = self.tenant.name(), error, "no tokens can be reserved");
-                Err(BudgetError::Unavailable)
+        let mut waits = WAITS.iter();
+        loop {
+            let now = self.clock.now();
+            let reserved = usage.reserve(&self.tenant, tokens, Some(limit), (now, &*self.entropy));
+            match (reserved.await, waits.next()) {
+                (Ok(Ok(hold)), _) => {
+                    return Ok(Box::new(Reserved {
+                        store: self.store.clone(),
+                        tenant: self.tenant.clone(),
+                        hold,
+                    }));
+                }
+                (Ok(Err(TooFewTokens::Spent)), _) => {
+                    return Err(BudgetError::Spent { until: next_day(now) });
+                }
+                (Ok(Err(TooFewTokens::InUse)), Some(wait)) => tokio::time::sleep(*wait).await,
+                (Ok(Err(TooFewTokens::InUse)), None) => return Err(BudgetError::InUse),
+                (Err(error), _) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(tenant.id = self.tenant.name(), error, "no tokens can be reserved");
+                    return Err(BudgetError::Unavailable);
+                }
             }
         }
     }

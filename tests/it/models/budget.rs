@@ -19,7 +19,7 @@ const LIMIT: u64 = 20_000;
 /// An answer that takes a while.
 fn slow(dialect: Dialect) -> Reply {
     let mut pieces: Vec<Piece> = dialect.text("Good day.").into_iter().map(Piece::Bytes).collect();
-    pieces.push(Piece::Pause(Duration::from_secs(3)));
+    pieces.push(Piece::Pause(Duration::from_millis(100)));
     pieces.extend(dialect.stop(Stop::Said).into_iter().map(Piece::Bytes));
     pieces.push(Piece::End);
     Reply::Stream {
@@ -42,7 +42,7 @@ async fn ended(user: &User, prompt: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fifty_tasks_at_once_stay_within_the_budget_of_the_day() {
+async fn fifty_tasks_at_once_stay_within_the_budget_of_the_day_and_wait_for_each_other() {
     for dialect in BOTH {
         let server = ModelServer::start([slow(dialect)]).await;
         let local = limited(dialect, &server, false, LIMIT).await;
@@ -62,22 +62,12 @@ async fn fifty_tasks_at_once_stay_within_the_budget_of_the_day() {
             tasks = asked => tasks,
             () = watch => unreachable!(),
         };
-        let (done, others): (Vec<&Value>, Vec<&Value>) =
-            tasks.iter().partition(|task| task["status"] == "completed");
-        assert!(
-            !done.is_empty() && !others.is_empty(),
-            "{} of {AT_ONCE}",
-            done.len()
-        );
-        for task in others {
-            assert_eq!(task["status"], "rejected", "{task:#}");
-            let words =
-                "Today's tokens for the language model are used up. It goes on at 00:00 UTC on 2 January.";
-            assert!(task.to_string().contains(words), "{task:#}");
-        }
+        // What calls hold comes back: nobody is refused while most of the day's tokens are there.
+        let done = tasks.iter().filter(|task| task["status"] == "completed");
+        assert_eq!(done.count(), AT_ONCE, "{tasks:#?}");
         let told = today(&local, "acme").await;
         let calls: u64 = told.models.values().map(|model| model.calls).sum();
-        assert_eq!(calls, u64::try_from(done.len()).unwrap());
+        assert_eq!(calls, u64::try_from(AT_ONCE).unwrap());
         assert_eq!(
             calls,
             u64::try_from(server.asked().len()).unwrap(),

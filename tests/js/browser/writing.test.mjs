@@ -20,11 +20,13 @@ async function scripted() {
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const bytes of request) body += bytes;
-    const { messages } = JSON.parse(body);
+    // It is looked at whether the model is there.
+    if (body === '') return response.end();
+    const decides = JSON.parse(body).response_format !== undefined;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    if (!messages.some(({ role }) => role === 'tool')) {
-      const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'send_message', arguments: JSON.stringify({ agent_type: 'report', message: 'Write a report about whales' }) } };
-      response.end(chunk({ role: 'assistant', tool_calls: [call] }) + end('tool_calls'));
+    if (decides) {
+      const content = JSON.stringify({ do: [{ agent: 'report', request: 'Write a report about whales' }], say: '' });
+      response.end(chunk({ role: 'assistant', content }) + end('stop'));
       return;
     }
     const rest = new Promise((resolve) => { goOn = resolve; });

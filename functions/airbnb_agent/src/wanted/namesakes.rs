@@ -197,7 +197,10 @@ mod tests {
             ("Valencia", "in Spain", Some("Valencia, Valencia, Spain")),
         ] {
             let (_, choices) = Namesakes::of(name).unwrap().question();
-            assert!(choices.iter().all(|(_, told)| !told.ends_with([',', ' '])), "{choices:?}");
+            assert!(
+                choices.iter().all(|(_, told)| !told.ends_with([',', ' '])),
+                "{choices:?}"
+            );
             let asked = super::super::one_of("place", "Which?", &choices).unwrap();
             let place = asked.chosen(reply).remove("place");
             assert_eq!(place, picked.map(Into::into), "{name}: {reply}");

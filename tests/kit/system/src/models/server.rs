@@ -208,6 +208,11 @@ async fn answer(
     (asked, left): (&Mutex<Vec<Asked>>, &AtomicUsize),
 ) -> std::io::Result<()> {
     let request = read(&mut stream).await?;
+    // Somebody looks whether a server is there: that is no question.
+    if request.body.is_null() {
+        let here = b"HTTP/1.1 404 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        return stream.write_all(here).await;
+    }
     asked
         .lock()
         .unwrap_or_else(PoisonError::into_inner)

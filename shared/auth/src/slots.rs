@@ -56,6 +56,11 @@ impl Slots {
         }
         let url = self.template.url(tenant)?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody else may have opened it meanwhile: a second one would hide the keys that the first is getting.
+        if let Some(entry) = kept.get_mut(tenant) {
+            entry.used = now;
+            return Some(Arc::clone(&entry.slot));
+        }
         let unknown = |entry: &Entry| entry.slot.keys(now).is_none();
         kept.retain(|_, entry| !unknown(entry) || now.since(entry.used) < UNKNOWN_FOR);
         let unknowns = kept.values().filter(|entry| unknown(entry)).count();
@@ -83,4 +88,48 @@ fn oldest(kept: &HashMap<Tenant, Entry>, kind: impl Fn(&Entry) -> bool) -> Optio
     let of_kind = kept.iter().filter(|(_, entry)| kind(entry));
     let oldest = of_kind.min_by_key(|(_, entry)| entry.used);
     oldest.map(|(tenant, _)| tenant.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use async_trait::async_trait;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::slot::NoKeys;
+
+    struct Nobody;
+
+    #[async_trait]
+    impl KeySource for Nobody {
+        async fn fetch(&self, _: &url::Url) -> Result<Value, NoKeys> {
+            Err(NoKeys)
+        }
+    }
+
+    #[test]
+    fn whoever_opens_at_once_gets_the_same_slot() {
+        let template = KeyTemplate::parse("https://idp.example/{tenant}/sessions.json").unwrap();
+        let now = Timestamp::from_millis(1_000);
+        for round in 0..200 {
+            let slots = Slots::new(template.clone(), Arc::new(Nobody));
+            let tenant = Tenant::parse(&format!("t{round}")).unwrap();
+            let all_there = Barrier::new(4);
+            let open = || {
+                all_there.wait();
+                slots.open(&tenant, now).unwrap()
+            };
+            let opened: Vec<Arc<Slot>> = std::thread::scope(|scope| {
+                let running: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+                running.into_iter().map(|one| one.join().unwrap()).collect()
+            });
+            let kept = slots.find(&tenant, now).unwrap();
+            assert!(
+                opened.iter().all(|slot| Arc::ptr_eq(slot, &kept)),
+                "round {round}"
+            );
+        }
+    }
 }

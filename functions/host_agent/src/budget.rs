@@ -10,23 +10,7 @@ use store::{OwnSettings, Store, TokenHold, TooFewTokens, next_day};
 
 /// How long tokens are waited for that other calls hold, from one look to the next: most calls end within seconds, and take little of
 /// what they hold. Then it is for later.
-const WAITS: [Duration; 12] = {
-    let ms = Duration::from_millis;
-    [
-        ms(200),
-        ms(300),
-        ms(500),
-        ms(700),
-        ms(1_000),
-        ms(1_500),
-        ms(2_000),
-        ms(2_000),
-        ms(3_000),
-        ms(3_000),
-        ms(3_000),
-        ms(3_000),
-    ]
-};
+const WAITS_MS: [u64; 10] = [200, 300, 500, 1_000, 1_000, 2_000, 3_000, 4_000, 4_000, 4_000];
 
 /// What a tenant may spend in a day.
 pub(crate) struct DailyBudget {
@@ -62,7 +46,7 @@ impl Budget for DailyBudget {
     async fn reserve(&self, tokens: u64) -> Result<Box<dyn Reservation>, BudgetError> {
         let limit = self.settings.tokens_per_day().await.unwrap_or(self.usual);
         let usage = self.store.usage();
-        let mut waits = WAITS.iter();
+        let mut waits = WAITS_MS.into_iter().map(Duration::from_millis);
         loop {
             let now = self.clock.now();
             let reserved = usage.reserve(&self.tenant, tokens, Some(limit), (now, &*self.entropy));
@@ -77,7 +61,7 @@ impl Budget for DailyBudget {
                 (Ok(Err(TooFewTokens::Spent)), _) => {
                     return Err(BudgetError::Spent { until: next_day(now) });
                 }
-                (Ok(Err(TooFewTokens::InUse)), Some(wait)) => tokio::time::sleep(*wait).await,
+                (Ok(Err(TooFewTokens::InUse)), Some(wait)) => tokio::time::sleep(wait).await,
                 (Ok(Err(TooFewTokens::InUse)), None) => return Err(BudgetError::InUse),
                 (Err(error), _) => {
                     let error = &error as &dyn std::error::Error;

@@ -116,6 +116,12 @@ impl AgentBrief {
         clean(told.join(" ").trim(), most)
     }
 
+    /// What people ask of it: the first so many examples of its skills, each in so many characters.
+    pub(crate) fn asked(&self, count: usize, most: usize) -> Vec<String> {
+        let examples = self.skills.iter().flat_map(|skill| &skill.examples);
+        examples.take(count).map(|example| clean(example, most)).collect()
+    }
+
     /// What its skills take as data, where one of them says so.
     pub(crate) fn input(&self) -> Option<&Value> {
         self.skills

@@ -28,6 +28,14 @@ struct Arguments {
     /// At most so many prompts of each file, spread over it
     #[arg(long)]
     prompts: Option<usize>,
+    /// Where the model of sentences is kept, or will be
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        env = "SWITCHYARD_CACHE",
+        default_value = "tests/.tools/understanding"
+    )]
+    cache: std::path::PathBuf,
     /// Instead of figures, what becomes of each prompt with the rules
     #[arg(long)]
     each: bool,
@@ -45,7 +53,16 @@ async fn main() {
         }
         return;
     }
-    let model = (!arguments.model.is_empty()).then(|| made(&arguments.model));
+    let model = match arguments.model.as_slice() {
+        [] => None,
+        names => {
+            // Of many agents it is shown those that the engine finds near, as in a host.
+            let slot = nlu::Slot::default();
+            let filled = local::understanding::fill(&slot, arguments.cache, |line| eprintln!("{line}")).await;
+            filled.expect("the model of sentences");
+            Some(made(names, slot))
+        }
+    };
     for (name, cards) in [
         ("prompts", &["own_cards"][..]),
         ("foreign", &["own_cards", "foreign_cards"]),
@@ -86,7 +103,7 @@ fn spread(rows: Vec<Row>, most: Option<usize>) -> Vec<Row> {
 }
 
 /// The chain of these models.
-fn made(names: &[String]) -> Arc<dyn Model> {
+fn made(names: &[String], engine: nlu::Slot) -> Arc<dyn Model> {
     let models = Models::named(names, &mut Env::process()).expect("models that can be read");
     let list: ModelList = models.list.parse().expect("a list of models");
     let entropy = Arc::new(SystemEntropy);
@@ -96,7 +113,7 @@ fn made(names: &[String]) -> Arc<dyn Model> {
     };
     let bedrock = models.bedrock;
     let parts = ModelParts {
-        engine: nlu::Slot::default(),
+        engine,
         outbound: &Outbound::new(policy, entropy.clone()),
         entropy,
         budget: Arc::new(Unlimited),

@@ -12,7 +12,11 @@ fn agent(name: &str, words: &str) -> AgentBrief {
         name,
         description: words,
     };
-    let examples = ["An example of it".to_owned()];
+    let examples = [
+        "Will it rain in Oslo tomorrow, or in Bergen?",
+        "How warm is it in Rome?",
+    ]
+    .map(str::to_owned);
     let skill = SkillText {
         name: "Skill",
         examples: &examples,

@@ -232,6 +232,11 @@ impl Tools<'_> {
                     data,
                 } => {
                     let data = data.clone().filter(|data| is_by_rule || is_of_days(&task, data));
+                    let is_of_days = is_by_rule || is_of_days(&task, &Value::String(message.clone()));
+                    let message = &match is_of_days {
+                        true => message.clone(),
+                        false => transcript::asked(&task),
+                    };
                     let sent = planned.iter().filter_map(Planned::sent);
                     let same = |send: &Send| {
                         (&send.agent_type, &send.message, &send.data) == (agent_type, message, &data)
@@ -492,7 +497,8 @@ fn known(task: &Task, call: (&AgentType, &String, &Option<Value>)) -> Option<Pla
     Some(Planned::Known(CallResult::new(&text, false)))
 }
 
-/// Whether data that a model wrote may be of the days that the user named. What is not goes in words alone.
+/// Whether data or words that a model wrote may be of the days that the user named. Data that is not goes in words alone, and words that
+/// are not give way to the user's own.
 fn is_of_days(task: &Task, data: &Value) -> bool {
     let user = UserContext::newest(task.history.iter());
     !nlu::other_days(&transcript::asked(task), data, (task.created_at, &user))

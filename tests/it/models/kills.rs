@@ -35,6 +35,8 @@ struct Walk {
     phoenix: Phoenix,
     server: ModelServer,
     user: User,
+    /// What the model was asked before the walk began.
+    before: usize,
     /// Rooftops, planner, booklets.
     agents: [Scripted; 3],
 }
@@ -76,6 +78,7 @@ impl Walk {
         Self {
             choice,
             phoenix,
+            before: server.asked().len(),
             server,
             user,
             agents,
@@ -197,7 +200,7 @@ impl Walk {
         let jobs = task["jobs"].as_array().expect("jobs");
         let states: Vec<&Value> = jobs.iter().map(|job| &job["state"]).collect();
         assert_eq!(states, ["completed"; 4], "{at}: {task:#}");
-        let (asked, most) = (self.server.asked().len(), TURNS + kills);
+        let (asked, most) = (self.server.asked().len() - self.before, TURNS + kills);
         match self.choice {
             Choice::Rules => assert_eq!(asked, 0),
             Choice::Hosted(_) => assert!(

@@ -48,13 +48,15 @@ async fn a_person_talks_edits_leaves_an_answer_and_goes() {
                 { "type": "\u{3}" }, { "wait": "the task goes on" },
                 { "wait": "acme> " }, { "type": "/tasks\r" }, { "wait": "auth-required" },
                 { "wait": "acme> " }, { "type": "/quit\r" },
+                // Otherwise its line may be read, or not, before the terminal is gone.
+                { "end": true },
             ]),
         );
         assert!(!shown.contains("panicked"), "{shown}");
         // What was typed before is there again; the tenant need not be named any more.
         typed(
             &["chat", "--endpoints", &list],
-            &json!([{ "wait": "acme> " }, { "type": "\u{1b}[A" }, { "wait": "/tasks" }, { "type": "\u{15}\u{4}" }]),
+            &json!([{ "wait": "acme> " }, { "type": "\u{1b}[A" }, { "wait": "/quit" }, { "type": "\u{15}\u{4}" }]),
         );
         system_testing::binary::run(&["tasks", "--endpoints", &list])
     });

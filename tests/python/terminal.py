@@ -2,8 +2,8 @@
 
     terminal.py PROGRAM [ARGUMENT...]
 
-Standard input has a JSON list of steps: {"wait": TEXT} until the terminal has shown this since the step before, {"type": TEXT}. All that
-was shown is printed at the end; what does not come within twenty seconds ends it with exit code 1.
+Standard input has a JSON list of steps: {"wait": TEXT} until the terminal has shown this since the step before, {"type": TEXT}, and {"end": true}
+until the program has ended. All that was shown is printed at the end; what does not come within twenty seconds ends it with exit code 1.
 """
 
 import json
@@ -26,16 +26,19 @@ def main() -> int:
             os.write(terminal, step["type"].encode())
             continue
         until = time.monotonic() + 20
-        while step["wait"] not in shown[seen:] and missed is None:
+        wanted = step.get("wait")
+        while (wanted is None or wanted not in shown[seen:]) and missed is None:
             ready, _, _ = select.select([terminal], [], [], max(0, until - time.monotonic()))
             try:
                 more = os.read(terminal, 65536) if ready else b""
             except OSError:
                 more = b""
+            if not more and wanted is None:
+                break
             if not more:
-                missed = step["wait"]
+                missed = wanted
             shown += more.decode(errors="replace")
-        if missed is not None:
+        if missed is not None or wanted is None:
             break
         seen = shown.index(step["wait"], seen) + len(step["wait"])
     os.close(terminal)

@@ -1,11 +1,14 @@
 //! The scripted agents of the tables: agents of another server, which a restart of the system does not touch.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -70,7 +73,7 @@ fn script(kind: &str) -> Script {
             "Answers questions on contracts.",
             "May I sublet my office?",
         ),
-        "empty" => (
+        "empty" | "trickles" => (
             "trivia",
             "Trivia",
             "Tells a piece of trivia.",
@@ -194,7 +197,7 @@ impl Agent {
                 "/.well-known/agent-card.json",
                 get(move || async move { Json(card) }),
             )
-            .route("/", post(answer))
+            .route("/", post(served))
             .with_state(agent.clone());
         let server = tokio::spawn(async move { axum::serve(listener, router).await });
         *agent.0.server.lock().expect("no panic under the lock") = Some(server.abort_handle());
@@ -374,6 +377,18 @@ impl Remote {
         }
         task
     }
+}
+
+/// An answer that comes a byte at a time, and has no end, or what `answer` says.
+async fn served(agent: State<Agent>, call: Json<Value>) -> Response {
+    if agent.0.0.kind != "trickles" {
+        return answer(agent, call).await.into_response();
+    }
+    let bytes = futures_util::stream::unfold((), |()| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Some((Ok::<_, Infallible>(" "), ()))
+    });
+    Body::from_stream(bytes).into_response()
 }
 
 async fn answer(State(agent): State<Agent>, Json(call): Json<Value>) -> Result<Json<Value>, StatusCode> {

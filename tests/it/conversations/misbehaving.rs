@@ -24,6 +24,7 @@ const ASKED: [&[(&str, &str)]; 2] = [
     ],
     &[
         ("hangs", "Convert 20 dollars to pounds"),
+        ("trickles", "Tell me some trivia"),
         ("slow-report", "Write a report about electric cars"),
         ("large-result:3MB", "Fetch the minutes of May from the archive"),
     ],

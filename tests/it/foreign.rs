@@ -110,7 +110,30 @@ async fn an_agent_made_by_the_command_passes_its_own_tests_joins_and_answers() {
         .expect("it runs");
     assert!(tested.status.success(), "{tested:?}");
 
-    let _agent = CurrencyAgent::start_python(place.join("agent.py").to_str().expect("a path"));
+    let agent = CurrencyAgent::start_python(place.join("agent.py").to_str().expect("a path"));
+    let looked = |arguments: &[&str]| binary::run(&[&["agent"], arguments, &["--data", folder]].concat());
+    let lint = looked(&["lint", &agent.card]);
+    let said = String::from_utf8_lossy(&lint.stdout);
+    assert!(
+        lint.status.success() && said.contains("found as wordy"),
+        "{lint:?}"
+    );
+    assert_eq!(
+        said.matches('✓').count(),
+        2 + 3,
+        "what it can, and its examples: {said}"
+    );
+    let tried = looked(&["try", &agent.card, "Count the words: the quick brown fox"]);
+    let said = String::from_utf8_lossy(&tried.stdout);
+    assert!(
+        said.contains("completed") && said.contains("4 words"),
+        "{tried:?}"
+    );
+    let other = looked(&["try", &agent.card, "Will it rain in Oslo tomorrow?"]);
+    assert!(
+        String::from_utf8_lossy(&other.stdout).contains("→ Weather gets it"),
+        "{other:?}"
+    );
     let user = User::new(up.base("acme"));
     let answer = user.ask("Count the words: the quick brown fox").await;
     let task = user.until(&answer.task_id(), &["completed"]).await;

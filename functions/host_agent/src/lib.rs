@@ -52,7 +52,7 @@ pub use approval::{InvalidPlanApproval, PlanApproval};
 pub use broker::MqttBridge;
 pub use config::{Args, Config, HostConfigError, build};
 pub use rules::patience::Patience;
-pub use thinking::directory::Directory;
+pub use thinking::directory::{Directory, briefs};
 
 /// The function's name.
 pub const NAME: &str = "host_agent";

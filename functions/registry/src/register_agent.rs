@@ -1,6 +1,6 @@
 //! `POST /agents`: fetches a card, checks it, registers the agent. The same card for the same tenant is the same
 //! agent: registering it again takes over its card as it is now. With `scope` the platform declares, in the same call, what
-//! types the card or the tags bring that nobody declared before.
+//! types the card or the tags bring that nobody declared before. With `rehearse` all is looked at, and nothing kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -56,6 +56,9 @@ struct Registration {
     /// Where the agent may send users to sign in, beside the card's own host; without it, what was named before stays.
     #[serde(default)]
     link_hosts: Option<Vec<String>>,
+    /// Everything is looked at, and nothing is registered.
+    #[serde(default)]
+    rehearse: bool,
 }
 
 pub(crate) async fn register(
@@ -129,6 +132,11 @@ pub(crate) async fn register(
     };
     if let Some(reason) = pinned::refused_name(&agent.card, &others(&state, &agent).await?) {
         return Err(RouteError::Card(vec![reason]));
+    }
+    if registration.rehearse {
+        let warnings = rehearsal::warnings(&state, &agent.card).await;
+        let new = new.into_keys().collect();
+        return Ok((StatusCode::OK, Json(AgentView::warned(agent, warnings, new))));
     }
     for (name, scope) in &new {
         declare_type::declare_as(cards, name, *scope).await?;

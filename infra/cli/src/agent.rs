@@ -13,8 +13,10 @@ use super::new_agent::New;
 use super::place::{self, RunningSystem};
 use super::registered::Registered;
 use super::rotating::Move;
+use super::trying::{Lint, Try};
 use crate::client::{Call, Client, ClientError};
 use local::address::below;
+use local::data::endpoints::Endpoints;
 
 /// Register, list, check, disable and remove agents
 #[derive(Subcommand)]
@@ -23,6 +25,10 @@ pub(super) enum Agent {
     New(New),
     /// Register any A2A agent by the URL of its card
     Register(Register),
+    /// Look at an agent as hosts see it: what of its examples finds it, and who takes the others. It is not registered
+    Lint(Lint),
+    /// Say a prompt to an agent as a host does, and whom it would go to beside the agents of the running system
+    Try(Try),
     /// List the registered agents, with the health of each
     List(Agents),
     /// Remove an agent from the registry
@@ -92,6 +98,8 @@ impl Agent {
         match self {
             Self::New(new) => new.run(),
             Self::Register(register) => register.run().await,
+            Self::Lint(lint) => Box::pin(lint.run()).await,
+            Self::Try(tried) => Box::pin(tried.run()).await,
             Self::List(agents) => agents.run().await,
             Self::Remove(registered) => registered.remove().await,
             Self::RemoveType(removed) => removed.run().await,
@@ -128,62 +136,10 @@ impl RemoveType {
 }
 
 impl Register {
-    async fn run(mut self) -> Result<(), Failure> {
-        let endpoints = self.place.endpoints()?;
-        if let Some(name) = &self.tenant {
-            place::tenant(&endpoints, name)?;
-            self.tenant = endpoints.named(name).map(|(tenant, _)| tenant.clone());
-        }
-        if let Some(name) = &self.type_ {
-            let tag = Tag::parse(&format!("type:{name}")).map_err(Failure::other)?;
-            self.tags.push(tag);
-        }
-        let typed = self.tags.iter().any(|tag| tag.key() == "type");
-        let usual = match self.tenant {
-            Some(_) => Scope::Tenant,
-            None => Scope::Global,
-        };
-        // A type that somebody types is wanted; one that a card brings is declared where somebody says so.
-        let scope = self.scope.or(typed.then_some(usual));
-        if scope == Some(Scope::Tenant) && self.tenant.is_none() {
-            return Err(Failure::other(
-                "--scope tenant needs --tenant NAME: whose agent is it?",
-            ));
-        }
-        if let Some(tenant) = &self.tenant {
-            let own = Tag::parse(&format!("tenant_id:{}", tenant.name())).map_err(Failure::other)?;
-            if scope != Some(Scope::Global) && !self.tags.contains(&own) {
-                self.tags.push(own);
-            }
-        }
-        let client = Client::new().map_err(Failure::other)?;
-        let token = Some(endpoints.registry_token.as_str());
-        let scope = scope.map(|scope| match scope {
-            Scope::Global => TypeScope::Global,
-            Scope::Tenant => TypeScope::Tenant,
-        });
-        let mut body = json!({
-            "cardUrl": self.card_url, "tags": self.tags, "tenant": self.tenant, "scope": scope,
-        });
-        // Left out where it is not wanted: a registry of an older release refuses what it does not know.
-        if let Some(fields) = body.as_object_mut().filter(|_| self.private) {
-            fields.insert("private".to_owned(), true.into());
-        }
-        if let Some(fields) = body.as_object_mut().filter(|_| !self.link_hosts.is_empty()) {
-            fields.insert("linkHosts".to_owned(), json!(self.link_hosts));
-        }
-        let url = below(&endpoints.registry, "/agents");
-        let registered = client.json(Call {
-            token,
-            ..Call::with_body(Method::POST, url, &body)
-        });
-        let agent = registered
-            .await
-            .map_err(|fault| Failure::other(format!("{fault}{}", mend(&fault))))?;
+    async fn run(self) -> Result<(), Failure> {
+        let (_, tenant, agent) = self.asked(false).await?;
         let name = printable(text(&agent, "/card/name").unwrap_or("?"));
-        let whose = self
-            .tenant
-            .map_or_else(|| "all tenants".to_owned(), |tenant| tenant.name().to_owned());
+        let whose = tenant.map_or_else(|| "all tenants".to_owned(), |tenant| tenant.name().to_owned());
         outln!(
             "registered {name} for {whose} as {}",
             text(&agent, "/id").unwrap_or_default()
@@ -194,6 +150,75 @@ impl Register {
         }
         agents::warn(&agent);
         Ok(())
+    }
+
+    /// What a registration would come to, without one; for its tenant, or the first one here.
+    pub(super) async fn rehearse(&self) -> Result<(Endpoints, Tenant, Value), Failure> {
+        let (endpoints, tenant, agent) = self.asked(true).await?;
+        let tenant = tenant.or_else(|| endpoints.tenants.keys().next().cloned());
+        let tenant =
+            tenant.ok_or_else(|| Failure::other("there is no tenant here whose host could see it"))?;
+        Ok((endpoints, tenant, agent))
+    }
+
+    /// Asks the registry; for whom, and the agent as it lists it.
+    async fn asked(&self, rehearse: bool) -> Result<(Endpoints, Option<Tenant>, Value), Failure> {
+        let endpoints = self.place.endpoints()?;
+        let (mut tenant, mut tags) = (None, self.tags.clone());
+        if let Some(name) = &self.tenant {
+            place::tenant(&endpoints, name)?;
+            tenant = endpoints.named(name).map(|(tenant, _)| tenant.clone());
+        }
+        if let Some(name) = &self.type_ {
+            let tag = Tag::parse(&format!("type:{name}")).map_err(Failure::other)?;
+            tags.push(tag);
+        }
+        let typed = tags.iter().any(|tag| tag.key() == "type");
+        let usual = match tenant {
+            Some(_) => Scope::Tenant,
+            None => Scope::Global,
+        };
+        // A type that somebody types is wanted; one that a card brings is declared where somebody says so.
+        let scope = self.scope.or(typed.then_some(usual));
+        if scope == Some(Scope::Tenant) && tenant.is_none() {
+            return Err(Failure::other(
+                "--scope tenant needs --tenant NAME: whose agent is it?",
+            ));
+        }
+        if let Some(tenant) = &tenant {
+            let own = Tag::parse(&format!("tenant_id:{}", tenant.name())).map_err(Failure::other)?;
+            if scope != Some(Scope::Global) && !tags.contains(&own) {
+                tags.push(own);
+            }
+        }
+        let client = Client::new().map_err(Failure::other)?;
+        let token = Some(endpoints.registry_token.as_str());
+        let scope = scope.map(|scope| match scope {
+            Scope::Global => TypeScope::Global,
+            Scope::Tenant => TypeScope::Tenant,
+        });
+        let mut body = json!({
+            "cardUrl": self.card_url, "tags": tags, "tenant": tenant, "scope": scope,
+        });
+        // Left out where it is not wanted: a registry of an older release refuses what it does not know.
+        if let Some(fields) = body.as_object_mut().filter(|_| self.private) {
+            fields.insert("private".to_owned(), true.into());
+        }
+        if let Some(fields) = body.as_object_mut().filter(|_| !self.link_hosts.is_empty()) {
+            fields.insert("linkHosts".to_owned(), json!(self.link_hosts));
+        }
+        if let Some(fields) = body.as_object_mut().filter(|_| rehearse) {
+            fields.insert("rehearse".to_owned(), true.into());
+        }
+        let url = below(&endpoints.registry, "/agents");
+        let registered = client.json(Call {
+            token,
+            ..Call::with_body(Method::POST, url, &body)
+        });
+        let agent = registered
+            .await
+            .map_err(|fault| Failure::other(format!("{fault}{}", mend(&fault))))?;
+        Ok((endpoints, tenant, agent))
     }
 }
 

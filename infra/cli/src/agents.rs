@@ -61,7 +61,7 @@ pub(super) async fn all(client: &Client, endpoints: &Endpoints) -> Result<Vec<Va
     Ok(agents)
 }
 
-async fn list(
+pub(super) async fn list(
     client: &Client,
     endpoints: &Endpoints,
     tenant: Option<&Tenant>,

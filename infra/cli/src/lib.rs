@@ -47,6 +47,7 @@ mod tenant;
 mod tenant_at;
 mod tenant_aws;
 mod token;
+mod trying;
 mod up;
 mod usage;
 mod user;

@@ -275,6 +275,13 @@ async fn ask(
     }
 }
 
+/// What a tenant's host makes of the agents that a registry lists, for who writes one of them. Agents of types that are not among
+/// `found` are left out.
+#[must_use]
+pub fn briefs(found: Found, registry: &Url, tenant: &Tenant) -> Agents {
+    KnownAgents::of(found, registry, None).briefs(tenant, registry)
+}
+
 impl KnownAgents {
     fn of(found: Found, registry: &Url, bridge: Option<&MqttBridge>) -> Self {
         let Found {

@@ -52,6 +52,21 @@ async fn a_plain_foreign_card_becomes_registrable_by_the_tags_given_to_it() {
     let url = registry
         .serve("/hello.json", &card("Hello", &["hello world"]))
         .await;
+    // A rehearsal says what would become of it, and keeps nothing.
+    let asked = json!({"cardUrl": url, "rehearse": true});
+    let rehearsed = registry.call("POST", "/agents", &registry.admin(), asked).await;
+    assert_eq!(
+        (rehearsed.status, &rehearsed.body["declared"]),
+        (StatusCode::OK, &json!(["hello"]))
+    );
+    assert!(
+        registry
+            .ids("/agents?tag=type:hello", &registry.admin())
+            .await
+            .is_empty()
+    );
+    let types = registry.get("/types", &registry.admin()).await.body;
+    assert!(!types.to_string().contains("hello"), "{types}");
     let plain = registry
         .call("POST", "/agents", &registry.admin(), json!({"cardUrl": url}))
         .await;

@@ -262,8 +262,10 @@ mod tests {
             ),
             (large, "more than can be kept"),
             (
-                wanting(json!({"message": "Your session has expired", "requestedSchema": {"type": "object",
-                    "properties": {"again": {"type": "string", "format": "password"}}}})),
+                wanting(
+                    json!({"message": "Your session has expired", "requestedSchema": {"type": "object",
+                    "properties": {"again": {"type": "string", "format": "password"}}}}),
+                ),
                 "cannot be read",
             ),
             (

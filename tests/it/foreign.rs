@@ -1,5 +1,6 @@
 //! Foreign agents: written with the official Python SDK, registered by their card's URL, delegated to.
 
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -91,31 +92,63 @@ async fn a_javascript_agent_whose_words_come_in_pieces_is_delegated_to() {
     assert!(!said.contains("warning"), "{said}");
 }
 
-/// One command makes the agent, one starts it; nothing registers it but itself.
+/// One command makes each agent, one starts it; nothing registers it but itself.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_made_by_the_command_passes_its_own_tests_joins_and_answers() {
+async fn agents_made_by_the_command_pass_their_own_tests_join_and_answer() {
     let data = tempfile::tempdir().expect("a folder");
     let up = Up::start(data.path(), free_port());
     let folder = data.path().to_str().expect("a path");
-    let make = [
-        "agent", "new", "Wordy", "--python", "--into", folder, "--data", folder,
-    ];
-    let made = binary::run(&make);
-    assert!(made.status.success(), "{made:?}");
-    assert!(!binary::run(&make).status.success(), "nothing is written over");
-    let place = data.path().join("wordy");
-    let tested = std::process::Command::new(system_testing::python_of("venv"))
-        .arg(place.join("test_agent.py"))
-        .output()
-        .expect("it runs");
-    assert!(tested.status.success(), "{tested:?}");
+    let make = |name: &str, sdk: &str| {
+        let arguments = ["agent", "new", name, sdk, "--into", folder, "--data", folder];
+        binary::run(&arguments)
+    };
+    let succeeds = |program: &mut Command| {
+        let ran = program.output().expect("it runs");
+        assert!(ran.status.success(), "{ran:?}");
+    };
+    for (name, sdk) in [("Wordy", "--python"), ("Lettery", "--typescript")] {
+        let made = make(name, sdk);
+        assert!(made.status.success(), "{made:?}");
+        assert!(!make(name, sdk).status.success(), "nothing is written over");
+    }
+    assert!(!make("7/../x", "--python").status.success());
+    assert!(!make("Both", "--both").status.success());
 
-    let agent = CurrencyAgent::start_python(place.join("agent.py").to_str().expect("a path"));
+    let wordy = data.path().join("wordy");
+    succeeds(Command::new(system_testing::python_of("venv")).arg(wordy.join("test_agent.py")));
+    let agent = CurrencyAgent::start_python(wordy.join("agent.py").to_str().expect("a path"));
+    answers(&up, folder, (&agent, "wordy")).await;
+    assert!(
+        binary::run(&["agent", "remove", "Wordy", "--data", folder])
+            .status
+            .success()
+    );
+
+    // Its packages are those of the tests: the same versions.
+    let lettery = data.path().join("lettery");
+    let packages = system_testing::folder().join("js/node_modules");
+    std::os::unix::fs::symlink(&packages, lettery.join("node_modules")).expect("a link");
+    succeeds(
+        Command::new("node")
+            .arg(packages.join("typescript/bin/tsc"))
+            .current_dir(&lettery),
+    );
+    succeeds(
+        Command::new("node")
+            .args(["--test", "dist/"])
+            .current_dir(&lettery),
+    );
+    let agent = CurrencyAgent::start_node(lettery.join("dist/agent.js").to_str().expect("a path"));
+    answers(&up, folder, (&agent, "lettery")).await;
+}
+
+/// An agent that has joined is found by its examples, asked by hand, and asked by a host.
+async fn answers(up: &Up, folder: &str, (agent, named): (&CurrencyAgent, &str)) {
     let looked = |arguments: &[&str]| binary::run(&[&["agent"], arguments, &["--data", folder]].concat());
     let lint = looked(&["lint", &agent.card]);
     let said = String::from_utf8_lossy(&lint.stdout);
     assert!(
-        lint.status.success() && said.contains("found as wordy"),
+        lint.status.success() && said.contains(&format!("found as {named}")),
         "{lint:?}"
     );
     assert_eq!(
@@ -137,10 +170,8 @@ async fn an_agent_made_by_the_command_passes_its_own_tests_joins_and_answers() {
     let user = User::new(up.base("acme"));
     let answer = user.ask("Count the words: the quick brown fox").await;
     let task = user.until(&answer.task_id(), &["completed"]).await;
-    assert_eq!(task["agentType"], "wordy", "{task:#}");
+    assert_eq!(task["agentType"], named, "{task:#}");
     assert!(task["artifacts"].to_string().contains("4 words"), "{task:#}");
-    let refused = binary::run(&["agent", "new", "7/../x", "--python", "--into", folder]);
-    assert!(!refused.status.success(), "{refused:?}");
 }
 
 /// Longer than any other call may take. An agent on the official SDKs that does so has no task to be looked at, and pushes nothing.

@@ -8,8 +8,9 @@ use clap::Args;
 use super::Failure;
 use super::place::RunningSystem;
 
-/// The files of a Python agent, by their names.
-const PYTHON: [(&str, &str); 4] = [
+/// The files of an agent, by their names.
+type Files = &'static [(&'static str, &'static str)];
+const PYTHON: Files = &[
     ("README.md", include_str!("../templates/python/README.md")),
     ("agent.py", include_str!("../templates/python/agent.py")),
     (
@@ -17,6 +18,22 @@ const PYTHON: [(&str, &str); 4] = [
         include_str!("../templates/python/requirements.txt"),
     ),
     ("test_agent.py", include_str!("../templates/python/test_agent.py")),
+];
+const TYPESCRIPT: Files = &[
+    ("README.md", include_str!("../templates/typescript/README.md")),
+    ("agent.ts", include_str!("../templates/typescript/agent.ts")),
+    (
+        "agent.test.ts",
+        include_str!("../templates/typescript/agent.test.ts"),
+    ),
+    (
+        "package.json",
+        include_str!("../templates/typescript/package.json"),
+    ),
+    (
+        "tsconfig.json",
+        include_str!("../templates/typescript/tsconfig.json"),
+    ),
 ];
 /// Longest name, in characters.
 const NAME_MAX: usize = 60;
@@ -29,12 +46,23 @@ pub(super) struct New {
     /// What the agent is called: letters, digits, blanks, dots and dashes
     #[arg(value_parser = name)]
     name: String,
-    /// On the official Python SDK
-    #[arg(long, required = true)]
-    python: bool,
+    #[command(flatten)]
+    sdk: Sdk,
     /// Where its folder is made
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     into: PathBuf,
+}
+
+/// What it is written on.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Sdk {
+    /// On the official Python SDK
+    #[arg(long)]
+    python: bool,
+    /// On the official JavaScript SDK, in TypeScript
+    #[arg(long)]
+    typescript: bool,
 }
 
 /// A name that fits a card, a folder and a source file alike.
@@ -60,7 +88,11 @@ impl New {
             .replace('\\', "\\\\")
             .replace('"', "\\\"");
         fs::create_dir(&folder).map_err(|fault| fault_at(&folder, &fault))?;
-        for (file, text) in PYTHON {
+        let (files, main) = match self.sdk.python {
+            true => (PYTHON, "agent.py"),
+            false => (TYPESCRIPT, "agent.ts"),
+        };
+        for (file, text) in files {
             let text = text
                 .replace("AGENT_NAME", &self.name)
                 .replace("ENDPOINTS_FILE", &endpoints);
@@ -68,7 +100,7 @@ impl New {
             fs::write(&file, text).map_err(|fault| fault_at(&file, &fault))?;
         }
         outln!(
-            "made {0}: what it does is in {0}/agent.py, how it is started in {0}/README.md",
+            "made {0}: what it does is in {0}/{main}, how it is started in {0}/README.md",
             folder.display()
         );
         Ok(())

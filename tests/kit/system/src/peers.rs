@@ -36,6 +36,12 @@ impl CurrencyAgent {
         Self::of(started("venv", file, &["--port", "0"]))
     }
 
+    /// Starts another agent on the official JavaScript SDK, by its file.
+    #[must_use]
+    pub fn start_node(file: &str) -> Self {
+        Self::of(node(file, &["--port", "0"]))
+    }
+
     /// Starts the one of `js/a2a-agent.mjs`, on the official JavaScript SDK.
     #[must_use]
     pub fn start_javascript(arguments: &[&str]) -> Self {

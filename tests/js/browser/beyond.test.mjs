@@ -77,6 +77,24 @@ test('what waits is counted over all chats, in the title and beside the chats', 
   check();
 });
 
+test('what the host asks is listed with what waits, and a task is found by what its answer says', async (t) => {
+  const { page, badge, check } = await visit(t);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  await badge.getByText('Completed').waitFor();
+  await ask(page, 'purple elephants');
+  await badge.getByText('Needs your answer').waitFor();
+  await page.getByRole('link', { name: '1 thing waits for you' }).click();
+  const rows = page.locator('.rows li');
+  await rows.locator('.row-what').getByText('purple elephants').waitFor();
+  assert.equal(await rows.count(), 1, 'as many as were counted');
+  await page.getByRole('button', { name: /^All/ }).click();
+  await rows.nth(1).waitFor();
+  await page.getByLabel('Search tasks').fill('°C');
+  await rows.nth(1).waitFor({ state: 'detached' });
+  await rows.getByText('Will it rain in Oslo tomorrow?').waitFor();
+  check();
+});
+
 test('tasks stand by their day, are found by a word, and are canceled together', async (t) => {
   const { page, badge, check } = await visit(t);
   for (const topic of ['whales', 'foxes', 'owls']) {
@@ -94,7 +112,7 @@ test('tasks stand by their day, are found by a word, and are canceled together',
   await page.getByText('No tasks match this filter.').waitFor();
   await page.getByLabel('Search tasks').fill('');
   await page.getByRole('button', { name: 'Cancel all of these (3)' }).click();
-  await page.getByRole('group', { name: /^Cancel 3 tasks\?/ }).getByRole('button', { name: 'Cancel all of these' }).click();
+  await page.getByRole('dialog', { name: /^Cancel 3 tasks\?/ }).getByRole('button', { name: 'Cancel all of these' }).click();
   await page.waitForFunction(() => document.querySelectorAll('.rows .badge[data-state=canceled]').length === 3);
   assert.equal(await page.getByRole('button', { name: /^Cancel all/ }).count(), 0);
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/tasks.png` });

@@ -65,6 +65,20 @@ const bytesOf = async (page, link) => {
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 };
 
+test('what nobody here takes is refused before it is sent, also while the page does not know yet what is taken', async (t) => {
+  const { page, check } = await all.visit(t);
+  let known;
+  const until = new Promise((resolve) => { known = resolve; });
+  await page.route('**/api/models', async (route) => { await until; await route.fallback(); });
+  await page.reload();
+  await chooser(page).setInputFiles({ name: 'a.zip', mimeType: 'application/zip', buffer: Buffer.from('PK') });
+  await page.waitForTimeout(300);
+  known();
+  await page.getByRole('alert').getByText(/^a\.zip is of a type that is not taken here\. These are: .*plain/).waitFor();
+  assert.equal(await chips(page).count(), 0);
+  check();
+});
+
 test('a picture goes to the agent that takes it; both sides of it can be kept', async (t) => {
   const { page, check } = await visit(t);
   await page.getByLabel('Ask this agent').selectOption('Printer');

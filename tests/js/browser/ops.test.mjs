@@ -20,7 +20,16 @@ test('an operator has an agent looked at, switches it off and on', async (t) => 
   await horizon.getByText(/^http.*\/\.well-known\/agent-card\.json$/).waitFor();
   await horizon.getByText(/^Registered/).waitFor();
   await horizon.getByRole('button', { name: /Check now/ }).click();
+  // What others feel is asked about first, and left alone where its user thinks better of it.
+  const sure = page.getByRole('dialog', { name: 'Disable: Horizon. Are you sure?' });
   await horizon.getByRole('button', { name: /Disable/ }).click();
+  assert.deepEqual(await faults(page), [], 'the question');
+  await sure.getByRole('button', { name: 'Keep it' }).click();
+  await sure.waitFor({ state: 'detached' });
+  await page.reload();
+  await horizon.getByText('Healthy', { exact: true }).waitFor();
+  await horizon.getByRole('button', { name: /Disable/ }).click();
+  await sure.getByRole('button', { name: 'Disable' }).click();
   await horizon.getByText('Disabled').waitFor();
   await page.reload();
   await horizon.getByRole('button', { name: /Enable/ }).click();
@@ -123,6 +132,8 @@ test('an operator sees how many tasks are in which state, stuck ones first, and 
       await page.getByText('Every notification has been delivered').waitFor();
       assert.deepEqual(await faults(page), [], `${colorScheme}, ${width}`);
       assert(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `it scrolls sideways at ${width}`);
+      const p50 = await lately.getByRole('columnheader', { name: 'p50' }).boundingBox();
+      assert(p50.x + p50.width <= width, `p50 is cut off at ${width}: ${JSON.stringify(p50)}`);
       if (process.env.SHOTS) {
         await rows.last().scrollIntoViewIfNeeded();
         await page.screenshot({ path: `${process.env.SHOTS}/ops-${colorScheme}-${width}.png` });
@@ -160,9 +171,10 @@ test('an admin adds a user, gives a role, takes both away, and sets how the page
   await page.getByRole('checkbox', { name: 'Admin: adam' }).or(page.getByRole('checkbox', { name: /^Admin: Adam/ })).first().click();
   await page.getByRole('alert').getByText(/this is your own account/).waitFor();
   await page.getByRole('button', { name: 'Remove: Grace' }).click();
-  await page.getByRole('button', { name: 'Remove for good: Grace' }).click();
+  await page.getByRole('dialog', { name: 'Remove: Grace. Are you sure?' }).getByRole('button', { name: 'Remove' }).click();
   await operator.waitFor({ state: 'detached' });
   const settings = page.getByRole('form', { name: 'Settings' });
+  assert.deepEqual(await settings.getByLabel('Sharing').locator('option').allInnerTexts(), ['', 'on', 'off'], 'what can be one of few is chosen');
   await settings.getByLabel(/^Start cards/).fill('report');
   await settings.getByRole('button', { name: 'Save' }).click();
   await page.waitForFunction(async () => (await (await fetch('api/models')).json()).models[1].id === 'report');

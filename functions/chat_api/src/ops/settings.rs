@@ -9,8 +9,8 @@ use axum::body::Bytes;
 use axum::extract::State;
 use domain::{SHARES, SettingChange, TIME_ZONE};
 use serde_json::Value;
-use store::TenantSettings;
 use store::audit::{self, Action, Actor};
+use store::{Member, PageRequest, TenantSettings};
 
 use crate::error::RouteError;
 use crate::ops::users::Admin;
@@ -30,6 +30,9 @@ const OF_ADMINS: [&str; 8] = [
 ];
 /// Most bytes of a body.
 const BODY_MAX: usize = 4 * 1024;
+/// So many people are read at once, and so often at most, to find those who are named.
+const PAGE: u32 = 100;
+const PAGES_MAX: u32 = 50;
 
 pub(crate) async fn show(State(room): State<Arc<AppState>>, _: Admin) -> Result<Json<Value>, RouteError> {
     let settings = room.store.tenants().settings(&room.tenant).await?;
@@ -43,7 +46,14 @@ pub(crate) async fn change(
     _: MayChange,
     body: Bytes,
 ) -> Result<Json<Value>, RouteError> {
-    let changes = changes(&body)?;
+    let mut changes = changes(&body)?;
+    for change in &mut changes {
+        if let (SHARES, Some(shares)) = (change.key(), change.value()) {
+            let shares = of_people(&room, shares).await?;
+            *change =
+                SettingChange::parse(SHARES, Some(&shares)).map_err(|error| wrong(&error.to_string()))?;
+        }
+    }
     let set = room.store.tenants().set_own(&room.tenant, &changes).await?;
     let set = set.ok_or_else(|| {
         RouteError::conflict(
@@ -62,11 +72,54 @@ pub(crate) async fn change(
     Ok(Json(shown(&set)))
 }
 
+fn wrong(why: &str) -> RouteError {
+    RouteError::invalid("invalid_setting", why)
+}
+
+/// Shares by the ids of people, who may be named as they sign in: a name that is nobody's would count for nobody.
+async fn of_people(room: &AppState, shares: &str) -> Result<String, RouteError> {
+    let sessions = room.store.sessions();
+    let mut page = PageRequest {
+        limit: PAGE,
+        cursor: None,
+    };
+    let mut people = Vec::new();
+    for _ in 0..PAGES_MAX {
+        let members = sessions.members(&room.tenant, &page).await?;
+        people.extend(members.items);
+        page.cursor = members.next;
+        if page.cursor.is_none() {
+            break;
+        }
+    }
+    let of = |share: &str| {
+        let (name, percent) = share.rsplit_once('=').unwrap_or((share, ""));
+        let is_id = |one: &&Member| one.owner.as_str() == name;
+        let mut meant = people
+            .iter()
+            .filter(is_id)
+            .chain(people.iter().filter(|one| one.person.username == name));
+        match (meant.next(), meant.next()) {
+            (Some(one), other) if is_id(&one) || other.is_none() => Ok(format!("{}={percent}", one.owner)),
+            (Some(_), _) => Err(wrong(&format!(
+                "several people sign in as {name:?}: name the id of one"
+            ))),
+            (None, _) => Err(wrong(&format!(
+                "nobody has signed in as {name:?} yet: nobody would have that share"
+            ))),
+        }
+    };
+    let shares: Vec<String> = shares
+        .split_ascii_whitespace()
+        .map(of)
+        .collect::<Result<_, _>>()?;
+    Ok(shares.join(" "))
+}
+
 fn changes(body: &[u8]) -> Result<Vec<SettingChange>, RouteError> {
     if body.len() > BODY_MAX {
         return Err(RouteError::TooLarge);
     }
-    let wrong = |why: &str| RouteError::invalid("invalid_setting", why);
     let told: BTreeMap<String, Option<String>> = serde_json::from_slice(body)
         .map_err(|_| wrong("the body must be settings by their names: texts, or null to take one away"))?;
     if told.is_empty() {

@@ -252,7 +252,7 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
     world.store.tenants().add(&world.tenant).await.unwrap();
     let none = json!({"locale": null, "timeZone": null, "brand": null, "accent": null, "accentDark": null, "share": null, "shares": null, "start": null});
     assert_eq!(ada.get(&app, path).await.json(), none);
-    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4", "share": "on", "shares": "user-2=25", "start": "echo, weather"});
+    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4", "share": "on", "shares": "person-ada=25", "start": "echo, weather"});
     let answered = change(set.clone()).await;
     assert_eq!((answered.status, answered.json()), (StatusCode::OK, set.clone()));
     assert!(
@@ -279,7 +279,8 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         json!({"share": true}),
         json!({"start": "we ather"}),
         json!({"start": ","}),
-        json!({"shares": "user-1=101"}),
+        json!({"shares": "ada=101"}),
+        json!({"brand": "Other", "shares": "ada=25 user-1=50"}),
         json!({"plan": "business"}),
         json!({"tasks_per_day": "1000"}),
     ] {
@@ -300,9 +301,18 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         "nothing of them came of it"
     );
     assert_eq!(change(json!({"brand": null})).await.json()["brand"], Value::Null);
-    let raised = change(json!({"shares": "user-1=50"})).await;
+    // A share counts by the id of its user's things, which nobody knows by heart.
+    let raised = change(json!({"shares": "ada=50"})).await;
     assert_eq!(raised.status, StatusCode::OK, "{}", raised.text);
-    assert_eq!(ada.get(&app, path).await.json()["shares"], "user-1=50");
+    assert_eq!(ada.get(&app, path).await.json()["shares"], "person-ada=50");
+    let owner = Owner::parse("person-ada").unwrap();
+    let (all, own) = world
+        .store
+        .tenants()
+        .quotas(&world.tenant, &owner, world.clock.now())
+        .await
+        .unwrap();
+    assert_eq!(own.tasks_per_day * 2, all.tasks_per_day);
 }
 
 #[tokio::test]

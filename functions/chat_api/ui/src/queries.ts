@@ -138,9 +138,13 @@ export const askWho = (): void => void queries.invalidateQueries({ queryKey: key
 export const useConnections = () =>
   useQuery({ queryKey: keys.connections, queryFn: ({ signal }) => get('connections', Connections, signal) });
 
+const models = { queryKey: keys.models, staleTime: 5 * 60_000, queryFn: ({ signal }: { signal: AbortSignal }) => get('models', Models, signal) };
+
 /** Whom a message can be for; the host comes first. */
-export const useModels = () =>
-  useQuery({ queryKey: keys.models, staleTime: 5 * 60_000, queryFn: ({ signal }) => get('models', Models, signal) });
+export const useModels = () => useQuery(models);
+
+/** The same for whoever cannot do without; none where they cannot be had. */
+export const readModels = async () => (await queries.fetchQuery(models).catch(() => null))?.models ?? [];
 
 /** Where the host speaks A2A. Asked by itself: the list above may be from before there was a session. */
 export const useHost = () =>

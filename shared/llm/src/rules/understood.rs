@@ -91,7 +91,8 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
             *fit += WORDS_FIT * score;
         }
     }
-    let whole = readings.remove(0);
+    let mut whole = readings.remove(0);
+    forget_declined(&mut whole, &mut readings);
     let used = last_used(prompt, before);
     let fit = whole.ranked().first().map_or(f32::NEG_INFINITY, |(_, fit)| *fit);
     // "… and what is the weather there?": a piece that is for somebody else by itself is no change.
@@ -424,6 +425,31 @@ impl Told<'_> {
     }
 }
 
+/// "Not the weather. Where is my order?": whom the first piece declines is asked nothing, unless another piece is for that one.
+fn forget_declined(whole: &mut Reading, pieces: &mut [Reading]) {
+    let meant = |piece: &Reading, least| piece.ranked().first().copied().filter(|(_, fit)| *fit >= least);
+    let Some((first, others)) = pieces.split_first() else {
+        return;
+    };
+    let declines = match first.act().0 {
+        Act::Decline => true,
+        // What destroys something is said to the agent that does it.
+        Act::Cancel => first.destroys < DESTROYS && first.asks() < PIECE_ASKS,
+        _ => false,
+    };
+    let Some((declined, _)) = meant(first, PIECE_FITS).filter(|_| declines) else {
+        return;
+    };
+    let mut wanted = others.iter().filter_map(|piece| meant(piece, FITS));
+    if wanted.all(|(agent, _)| agent != declined) {
+        for reading in std::iter::once(whole).chain(pieces) {
+            if let Some(fit) = reading.fits.get_mut(declined) {
+                *fit = f32::NEG_INFINITY;
+            }
+        }
+    }
+}
+
 /// What speaks for a piece asking for something of its own: what few words ask, an agent that they fit says.
 fn asks(reading: &Reading) -> f32 {
     let fit = reading.ranked().first().map_or(0.0, |(_, fit)| *fit);
@@ -631,6 +657,50 @@ mod tests {
         assert_eq!(sent(&decided(text, &whole, &pieces(-0.6))).len(), 2);
         let asked = asked(&decided(text, &whole, &pieces(-0.2))).map(|(_, why)| why);
         assert_eq!(asked, Some(Why::Conditional));
+    }
+
+    #[test]
+    fn what_a_piece_declines_is_asked_of_nobody_unless_another_piece_asks_for_it() {
+        let said = |act: Act, fits: [f32; 3]| Reading {
+            acts: Act::ALL
+                .map(|known| if known == act { 1.0 } else { -1.0 })
+                .to_vec(),
+            ..request(fits)
+        };
+        let decided = |text: &str, first: Reading, second: [f32; 3]| {
+            let (mut whole, mut pieces) = (request([2.4, 0.0, 1.0]), [first, request(second)]);
+            forget_declined(&mut whole, &mut pieces);
+            decided(text, &whole, &pieces)
+        };
+        let flight = "not the weather, book me a flight";
+        let sent_to = |answer: &Answer| {
+            sent(answer)
+                .iter()
+                .map(|(to, _)| (*to).to_owned())
+                .collect::<Vec<_>>()
+        };
+        for act in [Act::Decline, Act::Cancel] {
+            let answer = decided(flight, said(act, [3.7, 0.8, 0.0]), [1.9, 1.0, 0.0]);
+            assert_eq!((sent(&answer), asked(&answer)), (vec![], None), "{act:?}");
+        }
+        // It is asked for all the same, elsewhere; and what is no refusal takes nothing away.
+        let answer = decided(
+            "not in Oslo, the weather in Rome",
+            said(Act::Decline, [2.6, 0.0, 0.0]),
+            [4.7, 0.0, 0.0],
+        );
+        assert_eq!(sent_to(&answer), ["weather"]);
+        let answer = decided(
+            "the weather, book me a flight",
+            request([3.7, 0.8, 0.0]),
+            [1.9, 1.0, 0.0],
+        );
+        assert_eq!(sent_to(&answer), ["weather"]);
+        // What destroys something is said to who does it.
+        let mut destroys = said(Act::Cancel, [0.0, 0.0, 4.0]);
+        destroys.destroys = 0.6;
+        let answer = decided("cancel order 1005, rain in Oslo", destroys, [4.0, 0.0, 0.0]);
+        assert_eq!(asked(&answer), Some((vec!["orders", "weather"], Why::Destroys)));
     }
 
     #[test]

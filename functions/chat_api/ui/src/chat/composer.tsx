@@ -6,6 +6,7 @@ import type { Model } from '../model.ts';
 import { drafts } from '../storage.ts';
 import { say as inWords, size, words } from '../words.ts';
 import { nameOf } from '../task/card.tsx';
+import { readModels } from '../queries.ts';
 import { answering, useAnswering } from './answering.ts';
 import { type Attached, add, offered, told } from './attached.ts';
 import { taken, useGiven } from './given.ts';
@@ -82,7 +83,9 @@ export function Composer({ chat, isFirst, isBusy, say, stop, models, model, choo
   };
   const attach = (chosen: readonly File[]) => {
     const work = (reading.current ?? Promise.resolve('')).then(async () => {
-      const added = await add(now.current, chosen, accepted);
+      // Where it is not known yet what is taken here, it is asked; where it cannot be known, the server says it.
+      const known = accepted.length > 0 ? models : await readModels();
+      const added = await add(now.current, chosen, (known.find(({ id }) => id === model) ?? known[0])?.inputTypes ?? []);
       take(added.files, added.problem);
       if (reading.current === work) reading.current = null;
       return added.problem;

@@ -4,6 +4,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { z } from 'zod';
 import { get, send } from '../api.ts';
+import { Sure } from '../parts/dialog.tsx';
 import { Problem, useDoing } from '../parts/doing.tsx';
 import { Grid } from '../parts/grid.tsx';
 import { Shown } from '../parts/states.tsx';
@@ -24,7 +25,7 @@ function End({ kind, id, of, name, then }: { kind: string; id: string; of?: stri
     await send('DELETE', `admin/access/${kind}/${encodeURIComponent(id)}${of ? `?of=${encodeURIComponent(of)}` : ''}`);
     await then();
   });
-  return <><button type="button" className="danger" disabled={isBusy} aria-label={`${words.end}: ${name}`} onClick={() => void end()}>{words.end}</button><Problem text={problem} /></>;
+  return <><Sure does={words.end} to={name} disabled={isBusy} then={end} /><Problem text={problem} /></>;
 }
 
 function Row({ person }: { person: Person }) {

@@ -1,8 +1,8 @@
 // Where the user is connected, what that allows, and the way out of it.
 
-import { useState } from 'react';
 import { product, send } from '../api.ts';
 import type { Connection } from '../model.ts';
+import { Sure } from '../parts/dialog.tsx';
 import { Problem, useDoing } from '../parts/doing.tsx';
 import { Shown } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
@@ -14,7 +14,6 @@ import { say, words } from '../words.ts';
 const OWN = 'idp';
 
 function Account({ connection }: { connection: Connection }) {
-  const [asks, ask] = useState(false);
   const { run, problem } = useDoing();
   const provider = connection.provider === OWN ? say('ownAccount', { product }) : connection.provider.charAt(0).toUpperCase() + connection.provider.slice(1);
   // For whom it is stands first: that is what its user remembers.
@@ -30,13 +29,7 @@ function Account({ connection }: { connection: Connection }) {
         <p className="soft">{connection.connectedAt ? <>{words.connectedSince} <Time at={connection.connectedAt} /></> : null}{connection.lastUsedAt ? <> · {words.lastUsed} <Time at={connection.lastUsedAt} /></> : null}</p>
         {connection.scopes.length > 0 ? <div className="scopes"><p>{words.allows}</p><Scopes of={connection.allows ?? connection.scopes.map((name) => ({ name, words: null }))} /></div> : null}
       </div>
-      {asks ? (
-        <div className="account-ask" role="group" aria-label={words.disconnectAsk}>
-          <p>{words.disconnectAsk}</p>
-          <button type="button" className="danger" onClick={() => void disconnect()}>{words.disconnect}</button>
-          <button type="button" onClick={() => ask(false)}>{words.keep}</button>
-        </div>
-      ) : <button type="button" onClick={() => ask(true)} aria-label={`${words.disconnect} ${name}`}>{words.disconnect}</button>}
+      <Sure does={words.disconnect} to={name} asks={words.disconnectAsk} then={disconnect} />
       <Problem text={problem} />
     </li>
   );

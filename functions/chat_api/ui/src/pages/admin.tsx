@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react';
 import { z } from 'zod';
 import { get, send } from '../api.ts';
 import { CopyButton } from '../parts/copy.tsx';
+import { Sure } from '../parts/dialog.tsx';
 import { Problem, useDoing } from '../parts/doing.tsx';
 import { Grid } from '../parts/grid.tsx';
 import { Shown } from '../parts/states.tsx';
@@ -20,13 +21,14 @@ const Settings = z.record(z.string(), z.string().nullable());
 
 const keys = { users: ['admin', 'users'] as const, settings: ['admin', 'settings'] as const };
 const roles = ['operator', 'admin'] as const;
+/** What a setting can be, where that is a list. */
+const choices: Record<string, readonly string[]> = { share: ['on', 'off'], timeZone: Intl.supportedValuesOf('timeZone') };
 const of = (username: string, verb = ''): string => `admin/users/${encodeURIComponent(username)}${verb && `/${verb}`}`;
 
 type Told = z.infer<typeof Password> | null;
 
 function Row({ user, tell }: { user: User; tell: (told: Told) => void }) {
   const { run, isBusy, problem } = useDoing();
-  const [asks, ask] = useState(false);
   const change = (by: () => Promise<unknown>) => void run(() => by().then(() => queries.invalidateQueries({ queryKey: keys.users })));
   const name = user.displayName || user.username;
   const reset = async () => tell(Password.parse(await (await send('POST', of(user.username, 'reset'))).json()));
@@ -40,9 +42,9 @@ function Row({ user, tell }: { user: User; tell: (told: Told) => void }) {
         return <td key={role}><input type="checkbox" checked={has} disabled={isBusy} aria-label={`${words[role]}: ${name}`} onChange={() => change(() => send('PATCH', of(user.username), { roles: next }))} /></td>;
       })}
       <td className="card-row">
-        <button type="button" disabled={isBusy} aria-label={`${words.endSignIns}: ${name}`} onClick={() => change(() => send('POST', of(user.username, 'end')))}>{words.endSignIns}</button>
-        <button type="button" disabled={isBusy} aria-label={`${words.newPassword}: ${name}`} onClick={() => change(reset)}>{words.newPassword}</button>
-        <button type="button" className="danger" disabled={isBusy} aria-label={`${asks ? words.removeSure : words.remove}: ${name}`} onBlur={() => ask(false)} onClick={() => (asks ? change(() => send('DELETE', of(user.username))) : ask(true))}>{asks ? words.removeSure : words.remove}</button>
+        <Sure does={words.endSignIns} to={name} disabled={isBusy} then={() => change(() => send('POST', of(user.username, 'end')))} />
+        <Sure does={words.newPassword} to={name} disabled={isBusy} then={() => change(reset)} />
+        <Sure does={words.remove} to={name} disabled={isBusy} then={() => change(() => send('DELETE', of(user.username)))} />
       </td>
     </tr>
   );
@@ -94,7 +96,14 @@ function TenantSettings() {
       <h2>{words.settings}</h2>
       <Shown of={asked}>{(settings) => (
         <form className="asked-form" onSubmit={save} aria-label={words.settings}>
-          {Object.entries(settings).map(([name, value]) => <label key={`${name} ${value}`}>{named('settingNames', name)}<input name={name} defaultValue={value ?? ''} maxLength={name === 'shares' ? 4000 : 80} autoComplete="off" /></label>)}
+          {Object.entries(settings).map(([name, value]) => (
+            <label key={`${name} ${value}`}>
+              {named('settingNames', name)}
+              {choices[name]
+                ? <select name={name} defaultValue={value ?? ''}>{[...new Set(['', value ?? '', ...choices[name]])].map((one) => <option key={one}>{one}</option>)}</select>
+                : <input name={name} defaultValue={value ?? ''} maxLength={name === 'shares' ? 4000 : 80} autoComplete="off" />}
+            </label>
+          ))}
           <button type="submit" className="primary" disabled={isBusy}>{words.save}</button>
           <Problem text={problem} />
         </form>

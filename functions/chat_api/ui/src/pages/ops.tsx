@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { get, send } from '../api.ts';
 import { SafeLink } from '../markdown/markdown.tsx';
 import { Problem, useDoing } from '../parts/doing.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { Dialog, Sure } from '../parts/dialog.tsx';
 import { Grid } from '../parts/grid.tsx';
 import { Close } from '../parts/icons.tsx';
 import { Gone, Shown } from '../parts/states.tsx';
@@ -101,7 +101,9 @@ function Row({ agent }: { agent: Agent }) {
       {agent.isOwn ? (
         <div className="account-ask">
           <button type="button" disabled={running} onClick={() => void act('check')} aria-label={`${words.lookAgain}: ${name}`}>{words.lookAgain}</button>
-          <button type="button" disabled={running} className={agent.isEnabled ? 'danger' : ''} onClick={() => void act(agent.isEnabled ? 'disable' : 'enable')} aria-label={`${agent.isEnabled ? words.switchOff : words.switchOn}: ${name}`}>{agent.isEnabled ? words.switchOff : words.switchOn}</button>
+          {agent.isEnabled
+            ? <Sure does={words.switchOff} to={name} disabled={running} then={() => act('disable')} />
+            : <button type="button" disabled={running} onClick={() => void act('enable')} aria-label={`${words.switchOn}: ${name}`}>{words.switchOn}</button>}
         </div>
       ) : null}
     </li>
@@ -209,7 +211,7 @@ function Lately({ lately }: z.infer<typeof Usage>) {
     <Grid label={words.byAgent} heads={[words.agent, words.period, words.tasksEnded, words.errors, 'p50', 'p99', words.cost]} numbers={[2, 3, 4, 5, 6]}>
       {rows.map(([agent, span, { ended, failed, p50, p99, microDollars }]) => (
         <tr key={`${agent} ${span}`}>
-          <td className="whole">{agent}</td><td className="whole">{span}</td>
+          <td>{agent}</td><td>{span}</td>
           <td className="number">{count(ended)}</td><td className="number">{failed > 0 ? <span className="problem">{count(failed)}</span> : count(failed)}</td>
           <td className="number">{long(p50, typeof microDollars === 'number')}</td><td className="number">{long(p99, typeof microDollars === 'number')}</td><td className="number">{typeof microDollars === 'number' ? dollars(microDollars) : '–'}</td>
         </tr>

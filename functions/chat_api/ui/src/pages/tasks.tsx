@@ -7,6 +7,7 @@ import { cards, useCards } from '../live/cards.ts';
 import { TellMe } from '../live/tell-me.tsx';
 import { cardOf, isActive, isOver, type Task, waitsForUser } from '../model.ts';
 import { Search } from '../parts/icons.tsx';
+import { Sure } from '../parts/dialog.tsx';
 import { Problem, useDoing } from '../parts/doing.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
@@ -30,6 +31,10 @@ const isGroup = (name: string): name is Group => Object.hasOwn(groups, name);
 /** The agents that work on a task. */
 const agentsOf = (task: Task): string[] => [...new Set(task.jobs.map(({ agentName }) => agentName ?? '').concat(task.agentName ?? ''))].filter(Boolean);
 
+/** What was said in a task: by its user, by agents, and who they are. */
+const saidIn = (task: Task): string[] =>
+  [task.prompt, task.statusMessage, task.outcome, ...agentsOf(task), ...task.artifacts.flatMap(({ name, parts }) => [name, ...parts.map(({ text }) => text)])].map((text) => text ?? '');
+
 function Row({ task, search }: { task: Task; search: string }) {
   const card = cards.newest(cardOf(task));
   return (
@@ -44,22 +49,12 @@ function Row({ task, search }: { task: Task; search: string }) {
   );
 }
 
-/** Ends all that are shown and not over yet, once that is said twice. */
+/** Ends all that are shown and not over yet. */
 function CancelAll({ tasks }: { tasks: readonly Task[] }) {
-  const [asks, ask] = useState(false);
   const { run, problem } = useDoing();
-  const cancel = () => {
-    ask(false);
-    return run(() => Promise.all(tasks.map(({ id }) => act(id, 'cancel'))));
-  };
+  const cancel = () => run(() => Promise.all(tasks.map(({ id }) => act(id, 'cancel'))));
   if (problem || tasks.length < 2) return <Problem text={problem} />;
-  return asks ? (
-    <div className="account-ask" role="group" aria-label={say('cancelAsk', { count: tasks.length })}>
-      <p>{say('cancelAsk', { count: tasks.length })}</p>
-      <button type="button" className="danger" onClick={() => void cancel()}>{words.cancelAll}</button>
-      <button type="button" onClick={() => ask(false)}>{words.keep}</button>
-    </div>
-  ) : <button type="button" onClick={() => ask(true)}>{words.cancelAll} ({count(tasks.length)})</button>;
+  return <Sure does={`${words.cancelAll} (${count(tasks.length)})`} asks={say('cancelAsk', { count: tasks.length })} then={cancel} />;
 }
 
 export function TasksPage() {
@@ -71,10 +66,10 @@ export function TasksPage() {
   const [wanted, want] = useState('');
   useCards();
   const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useTasks();
-  // Talk makes a task too, of which there is nothing to see.
-  const all = (data?.pages ?? []).flatMap(({ tasks }) => tasks).filter(({ jobs, plan }) => jobs.length > 0 || plan);
+  // Talk makes a task too, of which there is nothing to see; a question of the host's waits like others.
+  const all = (data?.pages ?? []).flatMap(({ tasks }) => tasks).filter(({ jobs, plan, status }) => jobs.length > 0 || plan || waitsForUser(status));
   const agents = [...new Set(all.flatMap(agentsOf))].sort();
-  const has = (task: Task) => [task.prompt ?? '', ...agentsOf(task)].some((text) => text.toLowerCase().includes(wanted.trim().toLowerCase()));
+  const has = (task: Task) => saidIn(task).some((text) => text.toLowerCase().includes(wanted.trim().toLowerCase()));
   const found = all.filter((task) => (!agent || agentsOf(task).includes(agent)) && has(task));
   const stateOf = (task: Task) => cards.newest(cardOf(task)).state;
   const inGroup = (name: Group) => found.filter((task) => groups[name](stateOf(task)));

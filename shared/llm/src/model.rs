@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate};
 use domain::{AgentType, Clause, TaskId, Timestamp, TokenUsage};
+use nlu::Act;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -70,6 +71,8 @@ pub struct Prompt {
     pub today: Option<Today>,
     /// What was said last is about a plan that waits for its user.
     pub changes_plan: bool,
+    /// The tasks of the chat that what was said last may be about, in a line each.
+    pub tasks: Vec<String>,
 }
 
 /// A day, as a model is told: what "tomorrow" is the day after.
@@ -113,6 +116,8 @@ pub struct Answer {
     pub step: Step,
     /// What it said beside its calls; empty where that is the step.
     pub beside: String,
+    /// What is done about tasks of [`Prompt::tasks`] first.
+    pub about: Vec<About>,
     /// What it makes of each part of what was said, all of it; empty where it is one part, or nobody knows.
     pub clauses: Vec<Clause>,
     /// Which model it was, such as `bedrock:MODEL_ID`.
@@ -137,12 +142,24 @@ impl From<Step> for Answer {
         Self {
             step,
             beside: String::new(),
+            about: Vec::new(),
             clauses: Vec::new(),
             model: RULES.to_owned(),
             is_cut: false,
             usage: TokenUsage::default(),
         }
     }
+}
+
+/// What a message does with a task of [`Prompt::tasks`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct About {
+    /// The task's place there.
+    pub task: usize,
+    /// To answer it, cancel it, do it once more, or tell of it.
+    pub act: Act,
+    /// The words of the message that say so, by the model's account.
+    pub words: String,
 }
 
 /// The name of the rules router among models.

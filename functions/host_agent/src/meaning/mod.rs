@@ -5,16 +5,18 @@
 //! | a code, a command, or whole one of the closed lists | `closed`, `lists` |
 //! | an answer to a plan that waits | `plan_words` |
 //! | the choice of what was listed | `choices` |
-//! | heard by the engine of sentences, clause by clause | `heard` |
+//! | read by a hosted model | `decided` |
+//! | heard by the engine of sentences, clause by clause, where no model answers | `heard` |
 //! | to be done with these tasks | `deeds`, `which` |
 //!
 //! A waiting task never captures the chat: what does not read as an answer to it is a request of its own. Whatever
-//! authorises something (a consent's code, a yes to cancelling elsewhere, a no) is decided here, from closed lists; a model
-//! is asked about requests only, and whether an agent's question is answered freely where nothing else fits. Without an engine
-//! the closed lists, the commands and the choices are all that is read; everything else is a request.
+//! authorises something (a consent's code, a yes to cancelling elsewhere, a no) is decided here, from closed lists. What the engine
+//! hears beyond them a hosted model may read otherwise (`decided`). Without either, the closed lists, the commands and the choices
+//! are all that is read; everything else is a request.
 
 pub(crate) mod choices;
 mod closed;
+mod decided;
 mod deeds;
 pub(crate) mod heard;
 mod lists;
@@ -32,6 +34,7 @@ use crate::rules::plans::{self, Asks};
 use crate::rules::transcript;
 use closed::Closed;
 pub(crate) use closed::{agent_named, calls_off, is_no};
+pub(crate) use decided::shown;
 use heard::{Heard, HeardAct};
 use plan_words::PlanAnswer;
 use which::Target;
@@ -189,52 +192,67 @@ pub(crate) struct Chat<'a> {
 impl<'a> Chat<'a> {
     /// What this text means here, as the engine of sentences hears it where there is one.
     pub(crate) fn meaning(&self, text: &str, heard: Option<&Heard>) -> Meaning<'a> {
-        let closed = closed::read(text);
-        if closed.is_none() && !text.contains(char::is_alphanumeric) {
-            return Meaning::Talk(Talk::Help);
-        }
-        if closed == Some(Closed::Long) {
-            let read = to_read(text);
-            return Meaning::Request {
-                text: text.trim().to_owned(),
-                free: self.free(read),
-                corrects: false,
-            };
-        }
+        self.read(text, heard).0
+    }
+
+    /// The same, and whether a model may read it otherwise: nothing that a closed list reads, that agrees or declines, or that is about
+    /// another chat.
+    pub(crate) fn read(&self, text: &str, heard: Option<&Heard>) -> (Meaning<'a>, bool) {
         let mut deed = match heard {
             Some(heard) => heard.deed(self.scene()),
             None => HeardAct::asking(text),
         };
+        if let Some(certain) = self.certain(text, &mut deed) {
+            return (certain, false);
+        }
+        let meant = self.heard(text, heard, deed);
+        let is_free = match &meant {
+            Meaning::Request { .. } => true,
+            Meaning::Agreeing(_) | Meaning::WhichWord(_) | Meaning::Decline(_) => false,
+            Meaning::Which(Deed::Decline, ..) => false,
+            _ => self.elsewhere.is_none(),
+        };
+        (meant, is_free)
+    }
+
+    /// What a text means by closed lists, commands, and what was listed for its user.
+    fn certain(&self, text: &str, deed: &mut HeardAct) -> Option<Meaning<'a>> {
+        let closed = closed::read(text);
+        if closed.is_none() && !text.contains(char::is_alphanumeric) {
+            return Some(Meaning::Talk(Talk::Help));
+        }
+        if closed == Some(Closed::Long) {
+            let read = to_read(text);
+            return Some(Meaning::Request {
+                text: text.trim().to_owned(),
+                free: self.free(read),
+                corrects: false,
+            });
+        }
         // Whoever names one of the tasks by its id asks about that; other ids may be anybody's.
         let id = closed::task_id(text);
-        let is_known = |id: TaskId| self.all().any(|task| task.id == id);
-        if id.is_some_and(is_known) && !matches!(deed.act, Act::Cancel | Act::Retry) {
-            deed = HeardAct {
-                act: Act::Status,
-                rest: None,
-                ..deed
-            };
+        let is_known = id.is_some_and(|id| self.is_known(id));
+        if is_known && !matches!(deed.act, Act::Cancel | Act::Retry) {
+            (deed.act, deed.rest) = (Act::Status, None);
         }
-        if let Some(answered) = self
-            .answered(closed.as_ref(), (text, &deed))
-            .or_else(|| self.likened(&deed))
-        {
-            return answered;
+        let answered = self.answered(closed.as_ref(), (text, deed));
+        let answered = answered.or_else(|| self.likened(deed));
+        if let Some(answered) = answered.or_else(|| self.plan_answered(closed.as_ref(), text)) {
+            return Some(answered);
         }
-        if let Some(answered) = self.plan_answered(closed.as_ref(), text) {
-            return answered;
-        }
-        match &closed {
-            Some(Closed::Code) => return Meaning::Code(self.codes().collect()),
-            Some(Closed::Yes) => return self.yes(),
-            Some(Closed::No) => return self.no(),
-            Some(Closed::Done) => return self.done(text),
-            Some(Closed::Command(act, named)) => return self.commanded(*act, named),
-            Some(Closed::Long) | None => {}
-        }
-        if let Some(task) = self.picking(text) {
-            return Meaning::Answer(task);
-        }
+        Some(match &closed {
+            Some(Closed::Code) => Meaning::Code(self.codes().collect()),
+            Some(Closed::Yes) => self.yes(),
+            Some(Closed::No) => self.no(),
+            Some(Closed::Done) => self.done(text),
+            Some(Closed::Command(act, named)) => self.commanded(*act, named),
+            Some(Closed::Long) | None => Meaning::Answer(self.picking(text)?),
+        })
+    }
+
+    /// What a text means as it was heard.
+    fn heard(&self, text: &str, heard: Option<&Heard>, deed: HeardAct) -> Meaning<'a> {
+        let id = closed::task_id(text);
         let is_asking = matches!(deed.act, Act::Request | Act::FollowUp | Act::Answer);
         // What names something that no task here is like may be of another chat.
         let is_named = deed.act == Act::Cancel && deed.names_another;
@@ -243,7 +261,7 @@ impl<'a> Chat<'a> {
             return Meaning::LookElsewhere;
         }
         // Whoever asks for news by an id that no task of theirs has is told so.
-        if let Some(id) = id.filter(|id| !is_known(*id))
+        if let Some(id) = id.filter(|id| !self.is_known(*id))
             && heard.is_some_and(Heard::asks_news)
         {
             return match self.elsewhere {
@@ -353,6 +371,10 @@ impl<'a> Chat<'a> {
             true => to.done_to(task),
             false => Meaning::Which(*to, vec![task], None),
         })
+    }
+
+    fn is_known(&self, id: TaskId) -> bool {
+        self.all().any(|task| task.id == id)
     }
 
     /// The tasks of this chat, and of the others where they were looked for.

@@ -361,6 +361,18 @@ pub(crate) fn open(tasks: &[&Task]) -> String {
     tasks.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
+/// Most characters of that line.
+const LINE_MAX: usize = 160;
+
+/// A task in one line, for a model: what waits of it, or how it has ended.
+pub(crate) fn line(task: &Task) -> String {
+    let stands = match meaning::is_open(task) {
+        true => waits_for(task),
+        false => state(task.status.state).to_owned(),
+    };
+    llm::clean(&format!("{}: {stands}", meaning::name(task)), LINE_MAX)
+}
+
 /// What a task waits for, in half a sentence.
 fn waits_for(task: &Task) -> String {
     let at_work = || {

@@ -107,7 +107,7 @@ impl Thinker {
         let here = self.beside(run).await?;
         thought.remember(&here);
         let prompt = self.prompt(run.task(), &thought);
-        let Ok(answer) = self.first_step(run, &prompt).await? else {
+        let Ok(answer) = self.first_step(run, &prompt, None).await? else {
             return self.ask_again(run, "I could not change the plan.").await;
         };
         if matches!(answer.step, Step::Choose { .. }) {

@@ -21,10 +21,7 @@ impl Thinker {
         types: &[AgentType],
         why: Why,
     ) -> Result<Outcome, ExecuteError> {
-        let deps = self.deps();
-        let known = thought.known.as_ref();
-        let agents = known.map(|known| known.briefs(&deps.tenant, &deps.url));
-        let choice = AgentChoice::of(types, why, &agents.unwrap_or_default());
+        let choice = AgentChoice::of(types, why, &self.briefs(thought.known.as_ref()));
         let file = match transcript::brings_file(run.task()) {
             true => "Nobody I can reach is known to take the file that you sent. ",
             false => "",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent::{ExecuteError, Outcome, Run, on_heap};
 use chrono::DateTime;
 use domain::{MessageId, Task, TaskState, Timestamp, UserContext};
-use llm::{Answer, Model, ModelError, Prompt, Step, Today, Turn};
+use llm::{Agents, Answer, Model, ModelError, Prompt, Step, Today, Turn};
 use tracing::Instrument as _;
 
 use crate::deps::Deps;
@@ -112,15 +112,20 @@ impl Thinker {
             .await?)
     }
 
-    /// The model's first answer, or how the task ends because there is none.
+    /// The model's first answer, or how the task ends because there is none. Its words may be seen before it is whole where they are
+    /// shown with these addresses.
     pub(crate) async fn first_step(
         &self,
         run: &mut Run,
         prompt: &Prompt,
+        shown: Option<&Addresses>,
     ) -> Result<Result<Answer, Outcome>, ExecuteError> {
         let answer = match given(run, prompt) {
             Some(answer) => Ok(answer),
-            None => ask_aside(self.model.as_ref(), run, prompt).await?,
+            None => match shown {
+                Some(addresses) => ask(self.model.as_ref(), run, prompt, (0, None), addresses).await?,
+                None => ask_aside(self.model.as_ref(), run, prompt).await?,
+            },
         };
         match answer {
             Ok(answer) => {
@@ -131,20 +136,26 @@ impl Thinker {
         }
     }
 
+    /// These agents, as a model is told of them.
+    pub(crate) fn briefs(&self, known: Option<&Arc<KnownAgents>>) -> Agents {
+        let deps = self.deps();
+        known
+            .map(|known| known.briefs(&deps.tenant, &deps.url))
+            .unwrap_or_default()
+    }
+
     /// All that the model sees: the same for the same task, whenever it is asked.
     pub(crate) fn prompt(&self, task: &Task, thought: &Thought) -> Prompt {
-        let deps = self.deps();
-        let known = thought.known.as_ref();
-        let agents = known.map(|known| known.briefs(&deps.tenant, &deps.url));
         let mut turns = thought.earlier.clone();
         turns.push(Turn::User(thought.asked.clone()));
         turns.extend(transcript::of_work(task, &thought.unstored));
         turns.extend(plans::said(task).map(|said| Turn::User(said.text())));
         Prompt {
-            agents: agents.unwrap_or_default(),
+            agents: self.briefs(thought.known.as_ref()),
             turns,
             today: Some(today(task)),
             changes_plan: plans::said(task).is_some(),
+            tasks: thought.tasks.clone(),
         }
     }
 
@@ -197,6 +208,8 @@ impl Thinker {
             let seen = Seen::of(run.task(), prompt);
             let called = self.call(run, &mut thought, &answer, seen).await?;
             run.forget();
+            // Once something is done, what the message does with tasks of the chat is decided.
+            thought.tasks.clear();
             match called {
                 Called::Parked => return wait(self.deps(), run).await,
                 Called::Answered(Some(turn)) => thought.unstored.push(turn),

@@ -25,6 +25,8 @@ pub(crate) struct Thought {
     /// Who there is; looked up when it is needed.
     pub(crate) known: Option<Arc<KnownAgents>>,
     pub(crate) note: Note,
+    /// The tasks of the chat that it may be about, in a line each.
+    pub(crate) tasks: Vec<String>,
     /// Turns of this execution that nobody needs to find again: what the rules decide, they decide again.
     pub(crate) unstored: Vec<ModelTurn>,
 }
@@ -38,6 +40,7 @@ impl Thought {
             first: None,
             known: None,
             note,
+            tasks: Vec::new(),
             unstored: Vec::new(),
         }
     }

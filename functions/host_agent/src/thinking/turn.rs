@@ -17,11 +17,13 @@ use crate::rules::note::Note;
 use crate::rules::reminder;
 use crate::rules::transcript::{self, has_file, has_text};
 use crate::rules::wording;
+use crate::thinking::addresses::Addresses;
 use crate::thinking::directory::KnownAgents;
 use crate::thinking::instead;
 use crate::thinking::own_tasks;
 use crate::thinking::thinker::Thinker;
 use crate::thinking::thought::Thought;
+use crate::thinking::tools::{note, turn};
 
 /// How far back the user's other chats are looked through.
 const ELSEWHERE_MAX: u32 = 30;
@@ -59,7 +61,6 @@ impl Thinker {
 
     /// Finds out what the message of a new task means, and does it.
     async fn take(&self, run: &mut Run, text: String) -> Result<Outcome, ExecuteError> {
-        let deps = self.deps();
         if let Some(agent_type) = self.named(run.task()) {
             // Of what an agent failed at, the host itself says that "try again" does it once more.
             let here = self.beside(run).await?;
@@ -93,10 +94,7 @@ impl Thinker {
             return Ok(goes_on_in(run, task, None));
         }
         let known = self.discover().await.ok();
-        let briefs = known
-            .as_ref()
-            .map(|known| known.briefs(&deps.tenant, &deps.url))
-            .unwrap_or_default();
+        let briefs = self.briefs(known.as_ref());
         if let Some((name, text)) = meaning::agent_named(&text).filter(|_| !self.has_one_agent()) {
             let is_named = |agent: &&AgentBrief| {
                 agent.agent_type().as_str() == name || agent.name().eq_ignore_ascii_case(name)
@@ -132,9 +130,12 @@ impl Thinker {
                 elsewhere: elsewhere.as_deref(),
                 since: run.task().created_at,
             };
-            let meant = chat.meaning(&text, heard.as_ref());
+            let (meant, is_free) = chat.read(&text, heard.as_ref());
             tracing::debug!(task.id = %run.task().id, meaning = meant.word(), "a message is understood");
             if meant != Meaning::LookElsewhere {
+                if is_free && self.is_hosted() {
+                    return self.led(run, (&here, known), meant).await;
+                }
                 return on_heap(|| self.act(run, (&here, &briefs, known), meant)).await;
             }
             elsewhere = Some(self.elsewhere(run.task()).await?);
@@ -284,14 +285,6 @@ impl Thinker {
                 })
                 .await
             }
-            // A hosted model has more to say to it than "All right", or that there are no news of anything.
-            Meaning::Talk(Talk::About | Talk::Chatter) | Meaning::Nothing(Nothing::ToTell, None)
-                if self.is_hosted() =>
-            {
-                let mut wanted = Wanted::of(transcript::asked(run.task()), Note::default());
-                wanted.known = known;
-                self.request(run, here, wanted).await
-            }
             Meaning::Nothing(nothing, rest) => {
                 on_heap(|| {
                     self.then(
@@ -331,14 +324,64 @@ impl Thinker {
             }
             Meaning::LookElsewhere => Err(ExecuteError::Stale),
             Meaning::Request { text, free, corrects } => {
-                let mut wanted = Wanted::of(text, Note::default());
-                wanted.corrects = corrects;
-                wanted.known = known;
-                wanted.free = free;
-                wanted.note.reminder = reminder::due(here, now);
+                let wanted = Wanted {
+                    corrects,
+                    known,
+                    free,
+                    ..Wanted::of(text, reminding(here, now))
+                };
                 self.request(run, here, wanted).await
             }
         }
+    }
+
+    /// Lets a hosted model say what a message means. Where it says nothing that can be done, the message means what was heard.
+    async fn led(
+        &self,
+        run: &mut Run,
+        (here, known): (&[Task], Option<Arc<KnownAgents>>),
+        meant: Meaning<'_>,
+    ) -> Result<Outcome, ExecuteError> {
+        let text = transcript::asked(run.task()).trim().to_owned();
+        let (free, corrects, note) = match &meant {
+            Meaning::Request { free, corrects, .. } => (*free, *corrects, reminding(here, run.now())),
+            _ => (None, false, Note::default()),
+        };
+        let wanted = Wanted {
+            known,
+            free,
+            corrects,
+            heard: Some(meant),
+            ..Wanted::of(text, note)
+        };
+        self.request(run, here, wanted).await
+    }
+
+    /// Does what a model said of tasks of the chat, as what is heard is done. What else is asked is decided as a message of its own.
+    async fn decided(
+        &self,
+        run: &mut Run,
+        (here, known): (&[Task], Option<Arc<KnownAgents>>),
+        answer: &Answer,
+        heard: Meaning<'_>,
+    ) -> Result<Outcome, ExecuteError> {
+        let chat = Chat {
+            here,
+            asked: None,
+            elsewhere: Some(&[]),
+            since: run.task().created_at,
+        };
+        let meant = chat.decided(&transcript::asked(run.task()), answer);
+        let meant = meant.unwrap_or(heard);
+        let is_request = matches!(meant, Meaning::Request { .. });
+        tracing::debug!(task.id = %run.task().id, meaning = meant.word(), "a model has said what a message means");
+        let briefs = self.briefs(known.as_ref());
+        let outcome = on_heap(|| self.act(run, (here, &briefs, known), meant)).await?;
+        // What else is asked has a turn of its own.
+        if !is_request && matches!(outcome, Outcome::Message(_)) && Note::of(run.task()).is_none() {
+            run.record_with_outcome(note(turn(0, answer, Vec::new())));
+        }
+        Ok(outcome)
     }
 
     /// Hands a message's first sentence on to the task that it answers, then does what else the message wants.
@@ -536,30 +579,40 @@ impl Thinker {
             });
             thought.remember(here);
             let corrected = instead::corrected(here).filter(|_| wanted.corrects);
-            thought.first = match (wanted.first, wanted.free) {
-                (Some(first), _) => Some(Answer::from(first)),
-                (None, None) if corrected.is_none() => None,
-                (None, None) => {
+            if wanted.heard.is_some() {
+                thought.tasks = meaning::shown(here).into_iter().map(wording::line).collect();
+            }
+            thought.first = match wanted.first {
+                Some(first) => Some(Answer::from(first)),
+                None if wanted.free.is_none() && corrected.is_none() && wanted.heard.is_none() => None,
+                None => {
                     let prompt = self.prompt(run.task(), &thought);
-                    match self.first_step(run, &prompt).await? {
-                        Ok(answer) => Some(answer),
-                        Err(outcome) => return Ok(outcome),
-                    }
-                }
-                (None, Some(free)) => {
-                    let Free { task, open } = free;
-                    let prompt = self.prompt(run.task(), &thought);
-                    let is_brief = open && is_brief(&thought.asked);
-                    match self.first_step(run, &prompt).await? {
-                        // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
-                        Ok(answer)
-                            if matches!(answer.step, Step::Say(_) | Step::Choose { .. })
-                                || is_brief && is_for(&answer.step, task) =>
-                        {
-                            return self.hand_on(run, here, task, false).await;
+                    let addresses = Addresses::of(run.task(), &thought);
+                    // What may never be said is not shown.
+                    let shown = Some(&addresses).filter(|_| wanted.free.is_none() && corrected.is_none());
+                    let asked = self.first_step(run, &prompt, shown).await;
+                    let known = thought.known.clone();
+                    let stands = wanted.heard.as_ref().is_some_and(|heard| stands(heard, &asked));
+                    match (asked, wanted.heard) {
+                        (Ok(Ok(answer)), Some(heard)) if !answer.about.is_empty() => {
+                            return self.decided(run, (here, known), &answer, heard).await;
                         }
-                        Ok(answer) => Some(answer),
-                        Err(outcome) => return Ok(outcome),
+                        (_, Some(heard)) if stands => {
+                            let briefs = self.briefs(known.as_ref());
+                            return on_heap(|| self.act(run, (here, &briefs, known), heard)).await;
+                        }
+                        (Ok(Ok(answer)), _) => match wanted.free {
+                            // A few words that fit the very agent that asks are its answer: "kroner", "Oslo tomorrow".
+                            Some(Free { task, open })
+                                if matches!(answer.step, Step::Say(_) | Step::Choose { .. })
+                                    || open && is_brief(&thought.asked) && is_for(&answer.step, task) =>
+                            {
+                                return self.hand_on(run, here, task, false).await;
+                            }
+                            _ => Some(answer),
+                        },
+                        (Ok(Err(outcome)), _) => return Ok(outcome),
+                        (Err(error), _) => return Err(error),
                     }
                 }
             };
@@ -612,6 +665,8 @@ struct Wanted<'a> {
     free: Option<Free<'a>>,
     /// What is done first, where no model needs to say so.
     first: Option<Step>,
+    /// What it was heard to mean, where a model may say otherwise.
+    heard: Option<Meaning<'a>>,
     /// It is said instead of what was said before.
     corrects: bool,
 }
@@ -624,8 +679,21 @@ impl Wanted<'_> {
             known: None,
             free: None,
             first: None,
+            heard: None,
             corrects: false,
         }
+    }
+}
+
+/// Whether a message means what was heard, after a model was asked: where that says nothing, or merely speaks of what was heard to be
+/// done with a task, or asks the agent anew that waits for this answer.
+fn stands(heard: &Meaning<'_>, asked: &Result<Result<Answer, Outcome>, ExecuteError>) -> bool {
+    match (heard, asked) {
+        (Meaning::Request { .. }, _) => false,
+        (_, Ok(Err(_)) | Err(ExecuteError::Retry(_))) => true,
+        (_, Err(_)) | (Meaning::Talk(_) | Meaning::Nothing(..), _) => false,
+        (Meaning::Answer(task), Ok(Ok(answer))) if is_for(&answer.step, task) => true,
+        (_, Ok(Ok(answer))) => !matches!(answer.step, Step::Call(_)),
     }
 }
 
@@ -651,6 +719,14 @@ fn is_for(step: &Step, waiting: &Task) -> bool {
         | Tool::TaskStatus { .. }
         | Tool::Invalid { .. } => false,
     })
+}
+
+/// A note that tells of what else waits here.
+fn reminding(here: &[Task], now: Timestamp) -> Note {
+    Note {
+        reminder: reminder::due(here, now),
+        ..Note::default()
+    }
 }
 
 /// What the host asked in the answer to a task's message.

@@ -15,6 +15,7 @@ mod delegation;
 mod discovery;
 mod drafts;
 mod flows;
+mod led;
 mod named;
 mod own_tasks;
 mod plan_consents;

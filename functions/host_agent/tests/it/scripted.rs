@@ -18,6 +18,8 @@ pub(crate) struct Script {
     shown: Vec<Prompt>,
     pub(crate) meanwhile: VecDeque<Option<Vec<EventKind>>>,
     pub(crate) at: Option<(Store, TaskKey)>,
+    /// It is one that is asked over the network: it decides once and writes once.
+    pub(crate) is_hosted: bool,
 }
 
 impl Scripted {
@@ -54,6 +56,14 @@ impl Model for Scripted {
             assert_eq!(written.unwrap(), store::Committed::Yes);
         }
         answer.ok_or_else(|| ModelError::Unusable("it is not asked more often".to_owned()))
+    }
+
+    fn is_hosted(&self) -> bool {
+        self.0.lock().unwrap().is_hosted
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.is_hosted()
     }
 }
 

@@ -87,14 +87,15 @@ impl Gathered {
         if is_cut && lenient::loops(text) {
             return malformed("it says the same again and again.");
         }
-        let (step, beside) = match dialogue.form {
-            Form::Write => (Step::Say(self.words(text)?), String::new()),
-            form => match decision::read(&self.calls, text, (form == Form::Decide, &dialogue.agents)) {
+        let decides = (dialogue.form == Form::Decide, &*dialogue.agents, dialogue.tasks);
+        let (step, about, beside) = match dialogue.form {
+            Form::Write => (Step::Say(self.words(text)?), Vec::new(), String::new()),
+            Form::Decide | Form::Plan => match decision::read(&self.calls, text, decides) {
                 // A call that may lack its end is none.
                 Decision::Step { step, .. } if is_cut && !matches!(step, Step::Say(_)) => {
                     return malformed("it grew too long, and broke off.");
                 }
-                Decision::Step { step, beside } => (step, beside),
+                Decision::Step { step, about, beside } => (step, about, beside),
                 Decision::Plan => return Ok(Read::Plan),
                 Decision::Unusable(reason) => return Err(Fault::Malformed(reason)),
             },
@@ -102,6 +103,7 @@ impl Gathered {
         Ok(Read::Answer(Answer {
             step,
             beside,
+            about,
             clauses: Vec::new(),
             model: model.to_owned(),
             is_cut,
@@ -117,7 +119,7 @@ impl Gathered {
         if is_words {
             return Ok(text.to_owned());
         }
-        match decision::read(&self.calls, text, (false, &[])) {
+        match decision::read(&self.calls, text, (false, &[], 0)) {
             Decision::Step {
                 step: Step::Say(said),
                 ..

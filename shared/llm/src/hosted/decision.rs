@@ -2,10 +2,11 @@
 //! near: calls of tools, agents as tools, names in another case, calls within prose. What means one thing alone is read as that.
 
 use domain::{AgentType, PLAN_STEPS_MAX, TASK_STATUS, TaskId};
+use nlu::Act;
 use serde_json::{Map, Value, json};
 
 use super::lenient;
-use crate::{AgentBrief, PlannedTask, Step, Tool, ToolCall, Why};
+use crate::{About, AgentBrief, PlannedTask, Step, Tool, ToolCall, Why};
 
 /// The name of the decision, where it is forced as a tool.
 pub(crate) const DECIDE: &str = "decide";
@@ -21,6 +22,13 @@ const SCHEMA_MAX: usize = 2_048;
 const NEITHER: &str = "It says neither what to do nor what to say.";
 /// Most acts that are read.
 const ACTS_MAX: usize = 100;
+/// What can be done about a task of the chat.
+const ABOUT: [(&str, Act); 4] = [
+    ("answer", Act::Answer),
+    ("cancel", Act::Cancel),
+    ("retry", Act::Retry),
+    ("status", Act::Status),
+];
 
 /// A call as it came.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,8 +38,8 @@ pub(crate) struct RawCall {
     pub(crate) arguments: String,
 }
 
-/// What an answer that decides must be.
-pub(crate) fn schema(agents: &[AgentBrief], changes_plan: bool) -> Value {
+/// What an answer that decides must be, beside so many tasks of the chat.
+pub(crate) fn schema(agents: &[AgentBrief], changes_plan: bool, tasks: usize) -> Value {
     let types: Vec<&str> = types(agents);
     let work = |agent: &AgentBrief| {
         let mut fields = json!({"agent": {"const": agent.agent_type()}, "request": {"type": "string"}});
@@ -56,6 +64,18 @@ pub(crate) fn schema(agents: &[AgentBrief], changes_plan: bool) -> Value {
                 "ask".to_owned(),
                 json!({"type": "array", "items": {"enum": types}}),
             );
+        }
+        if tasks > 0 {
+            let about = json!({
+                "type": "object",
+                "properties": {
+                    "task": {"type": "integer", "minimum": 1, "maximum": tasks},
+                    "act": {"enum": ABOUT.map(|(name, _)| name)},
+                    "words": {"type": "string"},
+                },
+                "required": ["task", "act"],
+            });
+            fields.insert("about".to_owned(), json!({"type": "array", "items": about}));
         }
         if changes_plan {
             let change = json!({
@@ -101,6 +121,7 @@ fn types(agents: &[AgentBrief]) -> Vec<&str> {
 pub(crate) enum Decision {
     Step {
         step: Step,
+        about: Vec<About>,
         beside: String,
     },
     /// Some pieces need others: it is asked how.
@@ -110,9 +131,14 @@ pub(crate) enum Decision {
 }
 
 /// Reads an answer: its calls where it has any, otherwise its text.
-pub(crate) fn read(calls: &[RawCall], text: &str, (may_plan, agents): (bool, &[AgentBrief])) -> Decision {
+pub(crate) fn read(
+    calls: &[RawCall],
+    text: &str,
+    (may_plan, agents, tasks): (bool, &[AgentBrief], usize),
+) -> Decision {
     let mut acts = Acts {
         agents,
+        tasks,
         ..Acts::default()
     };
     let said = match calls {
@@ -153,7 +179,10 @@ pub(crate) fn read(calls: &[RawCall], text: &str, (may_plan, agents): (bool, &[A
 #[derive(Default)]
 struct Acts<'a> {
     agents: &'a [AgentBrief],
+    /// How many tasks of the chat it was shown.
+    tasks: usize,
     tools: Vec<Tool>,
+    about: Vec<About>,
     say: String,
     ask: Vec<AgentType>,
     is_plan: bool,
@@ -191,7 +220,7 @@ impl Acts<'_> {
             return self.ask(fields);
         }
         let lists = ["do", "calls", "tool_calls"];
-        let known = ["say", "ask", "change"].iter().chain(&lists);
+        let known = ["say", "ask", "change", "about"].iter().chain(&lists);
         if !known.into_iter().any(|key| fields.contains_key(*key)) {
             return Err(NEITHER.to_owned());
         }
@@ -204,14 +233,11 @@ impl Acts<'_> {
             .filter_map(|name| self.agent(name.as_str()?))
             .collect::<Vec<_>>();
         self.ask.extend(asked);
-        for change in fields
-            .get("change")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            self.change(change)?;
-        }
+        let listed = |name: &str| fields.get(name).and_then(Value::as_array).into_iter().flatten();
+        listed("change").try_for_each(|change| self.change(change))?;
+        listed("about")
+            .take(ACTS_MAX)
+            .try_for_each(|about| self.about(about))?;
         for list in lists {
             if let Some(items) = fields.get(list).and_then(Value::as_array) {
                 items.iter().take(ACTS_MAX).try_for_each(|item| self.take(item))?;
@@ -350,10 +376,25 @@ impl Acts<'_> {
         Ok(())
     }
 
+    fn about(&mut self, about: &Value) -> Result<(), String> {
+        let number = about.get("task").and_then(Value::as_u64);
+        let place = number.and_then(|number| usize::try_from(number.checked_sub(1)?).ok());
+        let told = |name: &str| about.get(name).and_then(Value::as_str).unwrap_or_default();
+        let act = ABOUT.iter().find(|(name, _)| *name == told("act"));
+        self.about.push(About {
+            task: place
+                .filter(|place| *place < self.tasks)
+                .ok_or("There is no task of this number.")?,
+            act: act.ok_or("There is no such act.")?.1,
+            words: told("words").to_owned(),
+        });
+        Ok(())
+    }
+
     fn decided(mut self, may_plan: bool) -> Decision {
         let sends = |tool: &&Tool| matches!(tool, Tool::SendMessage { .. });
         let is_many = self.tools.iter().filter(sends).count() > 1;
-        if self.is_plan && is_many && may_plan {
+        if self.is_plan && is_many && may_plan && self.about.is_empty() {
             return Decision::Plan;
         }
         let say = self.say.trim().to_owned();
@@ -366,13 +407,14 @@ impl Acts<'_> {
             let calls = self.tools.into_iter().enumerate().map(call).collect();
             return Decision::Step {
                 step: Step::Call(calls),
+                about: self.about,
                 beside: say,
             };
         }
         self.ask.dedup();
         let step = match (self.ask.as_slice(), say.is_empty()) {
-            ([], true) => return Decision::Unusable(NEITHER.to_owned()),
-            ([], false) => Step::Say(say),
+            ([], true) if self.about.is_empty() => return Decision::Unusable(NEITHER.to_owned()),
+            ([], _) => Step::Say(say),
             (_, _) => Step::Choose {
                 of: self.ask,
                 why: Why::Unsure,
@@ -380,6 +422,7 @@ impl Acts<'_> {
         };
         Decision::Step {
             step,
+            about: self.about,
             beside: String::new(),
         }
     }

@@ -196,6 +196,37 @@ fn deciding_costs_little() {
     assert!(bytes <= 2_800, "{bytes}");
 }
 
+/// They stand behind what is asked, so that what comes before stays the same, and their words are nobody's instructions.
+#[test]
+fn tasks_of_the_chat_are_shown_beside_what_is_asked_and_cost_little() {
+    let alone = Prompt {
+        turns: vec![user("stop it")],
+        ..Prompt::default()
+    };
+    let tasks: Vec<String> = (0..6)
+        .map(|_| "x".repeat(160))
+        .chain(["=========".to_owned()])
+        .collect();
+    let beside = Prompt {
+        tasks: tasks.clone(),
+        ..alone.clone()
+    };
+    let (alone, beside) = (of(&alone, 32_000), of(&beside, 32_000));
+    assert_eq!((beside.system.as_str(), beside.tasks), (alone.system.as_str(), 7));
+    let (alone, beside) = (shown(&alone), shown(&beside));
+    assert!(
+        beside.contains("/7. =========/==========") && beside.len() - alone.len() < 1_600,
+        "{beside}"
+    );
+    // Once results are told nothing is decided any more.
+    let told = Prompt {
+        turns: vec![user("x"), Turn::Results(vec![done("a", "It rains.")])],
+        tasks,
+        ..Prompt::default()
+    };
+    assert!(!shown(&of(&told, 32_000)).contains("tasks: data"));
+}
+
 #[test]
 fn what_does_not_fit_goes_by_rule_and_what_is_asked_stays() {
     let long = "word ".repeat(3_000);

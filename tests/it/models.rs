@@ -11,6 +11,7 @@ mod hostile;
 mod kills;
 mod phoenix;
 mod plans;
+mod published;
 mod twenty;
 mod walk;
 

@@ -6,8 +6,8 @@ from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.utils import ChatCompletionMessageToolCall, Choices, Message, ModelResponse
 
 CALLS = [
-    ("first", {"agent_type": "weather", "message": "Regnet det i Tromsø?"}),
-    ("second", {"agent_type": "weather", "message": "And in Oslo?"}),
+    ("first", {"do": [{"agent": "weather", "request": "Regnet det i Tromsø?"}], "say": ""}),
+    ("second", {"do": [{"agent": "weather", "request": "And in Oslo?"}], "say": ""}),
 ]
 
 
@@ -18,7 +18,7 @@ class Mocks(CustomLogger):
         if data.get("model") == "calls":
             calls = [
                 ChatCompletionMessageToolCall(
-                    id=name, type="function", function={"name": "send_message", "arguments": json.dumps(arguments)}
+                    id=name, type="function", function={"name": "decide", "arguments": json.dumps(arguments)}
                 )
                 for name, arguments in CALLS
             ]

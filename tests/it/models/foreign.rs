@@ -96,11 +96,11 @@ async fn litellm_is_understood() {
         .collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(
-        told[0].starts_with("first SendMessage") && told[0].contains("Regnet det i Tromsø?"),
+        told[0].starts_with("call00000 SendMessage") && told[0].contains("Regnet det i Tromsø?"),
         "{told:?}"
     );
     assert!(
-        told[1].starts_with("second SendMessage") && told[1].contains("And in Oslo?"),
+        told[1].starts_with("call00001 SendMessage") && told[1].contains("And in Oslo?"),
         "{told:?}"
     );
     for (model, key, expected) in [

@@ -52,6 +52,8 @@ const TOO_LONG: [&str; 6] = [
     "too long",
 ];
 const LOADING: &str = "loading model";
+/// How Azure says that its filter takes no such prompt: nobody's fault but the words'.
+const FILTERED: &str = "content_filter";
 
 impl Fault {
     /// What heals by itself or by less, by a refusal's own words: these are for decisions, and repeated nowhere.
@@ -61,6 +63,7 @@ impl Fault {
         match status {
             400 | 413 | 422 if is_too_long => Some(Self::TooLong),
             503 if lower.contains(LOADING) => Some(Self::Starting),
+            400 if lower.contains(FILTERED) => Some(Self::Refused(String::new())),
             _ => None,
         }
     }

@@ -8,11 +8,18 @@ fn event(data: &Value) -> Vec<u8> {
     format!("data: {data}\n\n").into_bytes()
 }
 
-fn delta(delta: &Value) -> Vec<u8> {
+fn chunk(choices: &Value, usage: Option<Value>) -> Vec<u8> {
     event(&json!({
         "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": null}],
+        "choices": choices, "usage": usage,
     }))
+}
+
+fn delta(delta: &Value) -> Vec<u8> {
+    chunk(
+        &json!([{"index": 0, "delta": delta, "finish_reason": null}]),
+        None,
+    )
 }
 
 pub(super) fn text(text: &str) -> Vec<Vec<u8>> {
@@ -42,10 +49,12 @@ pub(super) fn stop(stop: Stop) -> Vec<Vec<u8>> {
         Stop::Length => "length",
         Stop::Refused => "content_filter",
     };
-    let usage = json!({"prompt_tokens": 100, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 60}});
+    let usage = json!({
+        "prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "prompt_tokens_details": {"cached_tokens": 60},
+    });
     vec![
-        event(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})),
-        event(&json!({"choices": [], "usage": usage})),
+        chunk(&json!([{"index": 0, "delta": {}, "finish_reason": reason}]), None),
+        chunk(&json!([]), Some(usage)),
         b"data: [DONE]\n\n".to_vec(),
     ]
 }

@@ -37,6 +37,7 @@ mod orders;
 mod page;
 mod place;
 mod plan;
+mod register;
 mod registered;
 mod rotating;
 mod rotation;

@@ -14,8 +14,8 @@ use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 
 use super::Failure;
-use super::agent::Register;
 use super::agents::{self, printable, text};
+use super::register::Register;
 use super::{out, up};
 use crate::client::Client;
 

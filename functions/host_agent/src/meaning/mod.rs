@@ -207,7 +207,7 @@ impl<'a> Chat<'a> {
         }
         let meant = self.heard(text, heard, deed);
         let is_free = match &meant {
-            Meaning::Request { .. } => true,
+            Meaning::Request { .. } | Meaning::Nothing(..) | Meaning::Talk(_) => true,
             Meaning::Agreeing(_) | Meaning::WhichWord(_) | Meaning::Decline(_) => false,
             Meaning::Which(Deed::Decline, ..) => false,
             _ => self.elsewhere.is_none(),

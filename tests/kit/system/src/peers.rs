@@ -93,10 +93,10 @@ fn listening(command: &mut Command) -> (Child, Value) {
         .spawn()
         .expect("the script starts");
     let mut line = String::new();
-    let stdout = process.stdout.take().expect("its output is piped");
-    BufReader::new(stdout)
-        .read_line(&mut line)
-        .expect("it says where it listens");
+    let mut stdout = BufReader::new(process.stdout.take().expect("its output is piped"));
+    stdout.read_line(&mut line).expect("it says where it listens");
+    // Some libraries say more there later, and die where nobody reads it.
+    std::thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()));
     (process, serde_json::from_str(&line).expect("a line of JSON"))
 }
 

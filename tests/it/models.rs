@@ -13,7 +13,7 @@ mod phoenix;
 mod plans;
 mod published;
 mod twenty;
-mod walk;
+pub(crate) mod walk;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -13,6 +13,9 @@ use edge::telemetry::{self, Collector, LogFilter};
 use serde::Deserialize;
 use serde_json::json;
 use system_testing::Local;
+use system_testing::models::{Dialect, ModelServer};
+
+use crate::models::walk::system;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SECRET_WORDS: [&str; 4] = ["Oslo", "Bearer", "eyJ", "rain"];
@@ -267,5 +270,36 @@ async fn the_weather_walk_is_one_tree_from_the_chat_to_the_webhook() {
     for word in SECRET_WORDS {
         assert!(!told.contains(word), "a collector is told {word:?}");
     }
+    local.system.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_to_a_model_is_told_by_the_conventions_for_generative_ai() {
+    let (received, collector) = Received::collector().await;
+    telemetry::init(
+        &"off".parse::<LogFilter>().unwrap(),
+        "Switchyard",
+        Some(&collector),
+    );
+    let server = ModelServer::start([Dialect::OpenAi.says("Hunter2 it is.")]).await;
+    let local = system(Dialect::OpenAi, &server, false).await;
+    let body = json!({ "id": "traced", "messages": [
+        { "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "Tell me of hunter2" }] }] });
+    let user = local.user("acme");
+    let answer = user.traced(TRACE, "/api/chat", body).await;
+    user.until(&answer.task_id(), &["completed"]).await;
+    let is_call = |span: &Span| span.says("gen_ai.operation.name", "chat");
+    let spans = received.until(|spans| spans.iter().any(is_call)).await;
+    let call = spans.iter().find(|span| is_call(span)).unwrap();
+    assert_eq!((call.name.as_str(), call.kind), ("chat scripted", 3));
+    assert!(call.says("gen_ai.provider.name", "openai") && call.says("gen_ai.request.model", "scripted"));
+    for used in ["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"] {
+        let Some(AnyValue::Whole(count)) = call.attribute(used) else {
+            panic!("{call:?}")
+        };
+        assert!(count.parse::<u64>().unwrap() > 0, "{used}: {count}");
+    }
+    let told = received.0.lock().unwrap().join("\n").to_lowercase();
+    assert!(!told.contains("hunter2"), "a collector is told nobody's words");
     local.system.stop().await;
 }

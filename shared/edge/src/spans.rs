@@ -63,6 +63,9 @@ struct Open {
     failed: bool,
 }
 
+/// The field that names a span otherwise than its place in the code does, where a convention wants so.
+const NAME: &str = "otel.name";
+
 /// Fields as OTLP's attributes.
 #[derive(Default)]
 struct Fields(Vec<Value>);
@@ -109,11 +112,11 @@ fn concern(about: &Metadata<'_>) -> bool {
 /// OTLP's number for what a span is to its parent.
 fn kind(name: &str) -> u8 {
     match name {
-        "edge.request.answer" => 2,    // SERVER
-        "outbound.http.exchange" => 3, // CLIENT
-        "agent.wake.send" => 4,        // PRODUCER
-        "edge.message.handle" => 5,    // CONSUMER
-        _ => 1,                        // INTERNAL
+        "edge.request.answer" => 2,                       // SERVER
+        "outbound.http.exchange" | "llm.model.chat" => 3, // CLIENT
+        "agent.wake.send" => 4,                           // PRODUCER
+        "edge.message.handle" => 5,                       // CONSUMER
+        _ => 1,                                           // INTERNAL
     }
 }
 
@@ -285,15 +288,20 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
-        let Some(open) = span.extensions_mut().remove::<Open>() else {
+        let Some(mut open) = span.extensions_mut().remove::<Open>() else {
             return;
         };
+        let is_name = |field: &mut Value| field.get("key").is_some_and(|key| key == NAME);
+        let named = open.fields.0.extract_if(.., is_name).next();
+        let named = named
+            .as_ref()
+            .and_then(|field| field.pointer("/value/stringValue")?.as_str());
         let told = json!({
             "traceId": open.own.trace_id(),
             "spanId": open.own.span_id(),
             // Empty is none.
             "parentSpanId": open.parent.map(|parent| parent.span_id()).unwrap_or_default(),
-            "name": span.name(),
+            "name": named.unwrap_or(span.name()),
             "kind": kind(span.name()),
             "startTimeUnixNano": nanoseconds(open.began),
             "endTimeUnixNano": nanoseconds(now()),

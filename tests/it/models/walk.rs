@@ -10,7 +10,7 @@ use system_testing::{Answer as Answered, Local, User};
 use super::*;
 
 /// A system whose hosts ask this model, and after it the rules where `rules` says so.
-pub(super) async fn system(dialect: Dialect, server: &ModelServer, rules: bool) -> Local {
+pub(crate) async fn system(dialect: Dialect, server: &ModelServer, rules: bool) -> Local {
     limited(dialect, server, rules, 1_000_000).await
 }
 

@@ -7,8 +7,10 @@ use async_trait::async_trait;
 use domain::{Entropy, TokenUsage, to_read};
 use nlu::Slot;
 use tokio::time::{Instant, sleep, timeout_at};
+use tracing::Instrument as _;
 
 use super::answer::{Read, Shown};
+use super::spans;
 use super::{Dialogue, Fault, Form, Gathered, Provider};
 use crate::model::LONGEST;
 use crate::{
@@ -137,10 +139,14 @@ impl Chain {
             let reserved = reserved.await.map_err(Miss::Budget)?;
             draft.begins(*attempts);
             let (mut gathered, mut words) = (Gathered::default(), Shown::new(&mut *draft));
-            let ended = timeout_at(deadline, provider.attempt(&dialogue, &mut words, &mut gathered)).await;
+            let model = provider.name();
+            let span = spans::chat(model);
+            let attempt = provider.attempt(&dialogue, &mut words, &mut gathered);
+            let ended = timeout_at(deadline, attempt.instrument(span.clone())).await;
             let late = |_| Fault::Broken("no answer came in time".to_owned());
             let ended = ended.map_err(late).flatten();
-            let model = provider.name();
+            spans::ended(&span, gathered.usage, ended.as_ref().err());
+            drop(span);
             counted(&ended, reserved, (model, &dialogue, &gathered)).await;
             let said = gathered.said();
             let fault = match ended.and_then(|()| gathered.read(model, &dialogue)) {

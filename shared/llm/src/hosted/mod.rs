@@ -12,6 +12,7 @@ mod lenient;
 mod openai;
 mod sentences;
 mod settings;
+mod spans;
 
 pub use answer::Gathered;
 pub use bedrock::{AwsSettings, Bedrock};

@@ -255,8 +255,7 @@ impl Seen {
             .await
             .map_err(Failure::other)?
             .into_notification();
-        loop {
-            let Some(status) = &news.update else { break };
+        while let Some(status) = &news.update {
             tell(status);
             let ends = status.state.is_terminal() || status.state.is_interrupted();
             let Some(id) = news.remote_task_id.clone().filter(|_| !ends) else {

@@ -66,7 +66,7 @@ const bytesOf = async (page, link) => {
 };
 
 test('what nobody here takes is refused before it is sent, also while the page does not know yet what is taken', async (t) => {
-  const { page, check } = await all.visit(t);
+  const { page, check } = await visit(t);
   let known;
   const until = new Promise((resolve) => { known = resolve; });
   await page.route('**/api/models', async (route) => { await until; await route.fallback(); });

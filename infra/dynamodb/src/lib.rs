@@ -259,7 +259,12 @@ fn open(file: &Path) -> Result<Engine, Error> {
         room.failed();
         match room.is_full() {
             true => Error::Full,
-            false => Error::File(format!("cannot be used as database ({fault})")),
+            false => {
+                let told = fault.to_string();
+                // What follows is for who builds the engine.
+                let told = told.split(". If encrypted").next().unwrap_or_default();
+                Error::File(format!("cannot be used as database ({told})"))
+            }
         }
     };
     let path = file

@@ -102,15 +102,7 @@ pub(super) fn warn(agent: &Value) {
 
 impl Row {
     fn of(agent: &Value, now: Timestamp) -> Self {
-        let skills = agent
-            .pointer("/card/skills")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let tags = skills.filter_map(|skill| skill.get("tags")?.as_array()).flatten();
-        let mut types: Vec<&str> = tags
-            .filter_map(|tag| tag.as_str()?.strip_prefix("type:"))
-            .collect();
+        let mut types: Vec<&str> = types_of(agent).collect();
         types.sort_unstable();
         types.dedup();
         Self {
@@ -126,6 +118,14 @@ impl Row {
             id: text(agent, "/id").unwrap_or_default().to_owned(),
         }
     }
+}
+
+/// The types that the tags of a listed agent name.
+pub(super) fn types_of(agent: &Value) -> impl Iterator<Item = &str> {
+    let skills = agent.pointer("/card/skills").and_then(Value::as_array);
+    let skills = skills.into_iter().flatten();
+    let tags = skills.filter_map(|skill| skill.get("tags")?.as_array()).flatten();
+    tags.filter_map(|tag| tag.as_str()?.strip_prefix("type:"))
 }
 
 /// A time that has passed, in its largest unit.

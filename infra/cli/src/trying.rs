@@ -128,10 +128,10 @@ impl Seen {
             } else {
                 "global"
             };
-            types.extend(types_of(agent).map(|name| (name, scope)));
+            types.extend(agents::types_of(agent).map(|name| (name.to_owned(), scope)));
         }
-        let own: BTreeSet<AgentType> = types_of(&listed)
-            .filter_map(|name| AgentType::parse(&name).ok())
+        let own: BTreeSet<AgentType> = agents::types_of(&listed)
+            .filter_map(|name| AgentType::parse(name).ok())
             .collect();
         let found: Found =
             serde_json::from_value(json!({ "agents": all, "types": types })).map_err(Failure::other)?;
@@ -294,17 +294,6 @@ fn shown(artifact: &Artifact) -> String {
         0 => words,
         others => format!("{words}[{others} parts that are no text]"),
     }
-}
-
-/// The types that the tags of a listed agent name.
-fn types_of(agent: &Value) -> impl Iterator<Item = String> {
-    let skills = agent
-        .pointer("/card/skills")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    let tags = skills.filter_map(|skill| skill.get("tags")?.as_array()).flatten();
-    tags.filter_map(|tag| Some(tag.as_str()?.strip_prefix("type:")?.to_owned()))
 }
 
 /// What decides where no language model does, as in the running system.

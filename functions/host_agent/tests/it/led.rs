@@ -10,7 +10,8 @@ use llm::{About, Answer, Tool};
 use nlu::Act;
 use serde_json::json;
 
-use crate::plans::{linked, messages, planned, said};
+use crate::consent::{GOOD, horizon_with};
+use crate::plans::{linked, messages, planned, restarted, said};
 use crate::scripted::{Scripted, calls, say, send};
 use crate::world::{Peer, Reply, World, remote, status, world_with};
 
@@ -251,4 +252,25 @@ async fn what_failed_is_tried_again_and_a_silent_model_leaves_the_host_its_own_r
     }
     assert!(model.shown().len() > shown);
     assert_eq!(states(&world, &tasks).await[1], TaskState::InputRequired);
+}
+
+/// By a consent of its user's the work may have been begun elsewhere: a model's word alone does not end it.
+#[tokio::test]
+async fn what_a_model_would_end_is_asked_where_its_user_consented_to_it() {
+    let model = Scripted::default();
+    model.0.lock().unwrap().is_hosted = true;
+    let (world, horizon) = horizon_with(|parts| parts.model = Arc::new(model.clone())).await;
+    linked(&horizon, 0);
+    model.answers([calls([send("horizon", "my orders")])]);
+    let orders = ask(&world, "Where are my orders?").await;
+    world.grant("user-1", &GOOD).await;
+    let orders = restarted(&world, orders.id).await;
+    assert_eq!(orders.status.state, TaskState::Working, "{:?}", status(&orders));
+    model.answers([about(Act::Cancel, &[0], "glem det")]);
+    let asked = ask(&world, "glem det").await;
+    assert_eq!(
+        status(&asked).1,
+        "Shall I cancel “Where are my orders”? Say yes or no."
+    );
+    assert_eq!(world.task(orders.id).await.status.state, TaskState::Working);
 }

@@ -11,7 +11,7 @@ use system_testing::cloud::Cloud;
 use system_testing::{Local, User};
 
 /// Orchestrations that are counted.
-const RUNS: u32 = 30;
+const RUNS: u32 = 60;
 /// Those beside a task: the page's function, the registry, sign-in. They are the row `shared`.
 const SHARED: [&str; 3] = ["ChatApiFunction", "RegistryFunction", "IdpFunction"];
 

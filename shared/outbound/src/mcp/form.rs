@@ -148,13 +148,7 @@ fn fields(schema: &Value) -> Option<Vec<FormField>> {
     (1..=FIELDS_MAX).contains(&fields.len()).then_some(fields)
 }
 
-/// A secret is no kind: the specification forbids servers to ask for one in a form.
 fn kind(field: &Value) -> Option<FieldKind> {
-    let is_secret = field.get("writeOnly") == Some(&Value::Bool(true))
-        || field.get("format").is_some_and(|format| format == "password");
-    if is_secret {
-        return None;
-    }
     match field.get("type")?.as_str()? {
         "string" => choices(field),
         "number" => Some(FieldKind::Number),
@@ -261,13 +255,6 @@ mod tests {
                 "no form",
             ),
             (large, "more than can be kept"),
-            (
-                wanting(
-                    json!({"message": "Your session has expired", "requestedSchema": {"type": "object",
-                    "properties": {"again": {"type": "string", "format": "password"}}}}),
-                ),
-                "cannot be read",
-            ),
             (
                 wanting(json!({"message": "?", "requestedSchema": {"type": "object", "properties": {}}})),
                 "cannot be read",

@@ -69,8 +69,12 @@ const GROWTH: f64 = 2.2;
 /// What takes less than this in a build for tests holds up nobody, however it grows up to where a text is cut; and clocks of
 /// processors may tell no more than milliseconds.
 const FLOOR: Duration = Duration::from_millis(10);
-/// How many times a text is read at most, for the smallest time.
+/// How many times a text is read at a go, for the smallest time.
 const ROUNDS: usize = 5;
+/// How many goes there are: what shares a core's units with this thread makes it slower by half, and goes by.
+const GOES: usize = 3;
+/// What is waited between two goes.
+const PAUSE: Duration = Duration::from_millis(200);
 /// A text as long as one that stalled others.
 const LONG: usize = 40_000;
 /// What such a text may take beyond what is read of it: it is still looked through once or twice.
@@ -162,7 +166,10 @@ fn smallest(
     is_too_far: impl Fn(Duration, Duration) -> bool,
 ) -> (Duration, Duration) {
     let mut least = (Duration::MAX, Duration::MAX);
-    for _ in 0..ROUNDS {
+    for round in 0..GOES * ROUNDS {
+        if round > 0 && round % ROUNDS == 0 {
+            std::thread::sleep(PAUSE);
+        }
         least = (least.0.min(taken(one, read)), least.1.min(taken(other, read)));
         if !is_too_far(least.0, least.1) {
             break;

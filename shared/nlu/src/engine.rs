@@ -1,5 +1,6 @@
 //! The offline engine: reads texts by their vectors.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +12,7 @@ use crate::cards::CardReader;
 use crate::embed::{Embed, EmbedError, Vector, WIDTH_MAX};
 use crate::kept::{self, VectorStore};
 use crate::learnt::Learnt;
+use crate::quoted::unquoted;
 use crate::sentences::{Act, FILE, Sentence, Talk, sentences};
 
 /// Most cards that are kept ready; more begin anew.
@@ -167,12 +169,13 @@ impl Engine {
         Ok(card)
     }
 
-    /// Reads texts, each held against every card.
+    /// Reads texts, each held against every card; what they quote asks for nothing, and is not read.
     ///
     /// # Errors
     /// [`EmbedError`] where a text has no vector.
     pub async fn read(&self, texts: &[&str], cards: &[Arc<CardReader>]) -> Result<Vec<Reading>, EmbedError> {
-        let texts: Vec<&str> = texts.iter().map(|text| to_read(text)).collect();
+        let texts: Vec<Cow<'_, str>> = texts.iter().map(|text| unquoted(to_read(text))).collect();
+        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
         let vectors = self.lately(&texts).await?;
         let reading = |vector: &Vector| {
             let said = self.learnt.space.direction(vector);

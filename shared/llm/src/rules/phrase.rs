@@ -7,6 +7,9 @@ use crate::{AgentBrief, ToolOutcome, ToolResult, Turn, clean};
 /// Most agents listed.
 const LISTED: usize = 20;
 
+/// Most agents named in a sentence.
+const NAMED: usize = 3;
+
 /// Most characters of a request that are repeated.
 const ASKED: usize = 60;
 
@@ -97,30 +100,28 @@ pub fn offer(agents: &[AgentBrief]) -> String {
     )
 }
 
-/// That nothing fits, what is there, and which of it comes nearest.
-pub(super) fn nothing_fits(agents: &[AgentBrief], text: &str, near: &[&AgentBrief]) -> String {
-    if agents.is_empty() {
-        return "I have nobody to give this to: no agent is registered at the moment.".into();
-    }
-    format!(
-        "I cannot do that here: none of the agents I can reach fits “{}”. I can reach:\n{}{}",
-        clean(text, ASKED),
-        list(agents),
-        nearest(near),
-    )
+/// That nothing fits, in one sentence: with who comes nearest, or with who is there.
+pub(super) fn nothing_fits(agents: &[AgentBrief], text: &str, near: Option<&AgentBrief>) -> String {
+    let beside = match (near, agents) {
+        (Some(near), _) => format!("{} comes nearest", near.name()),
+        (None, []) => return "I have nobody to give this to: no agent is registered at the moment.".into(),
+        (None, agents) => format!("I can reach {}", names(agents)),
+    };
+    let said = clean(text, ASKED);
+    format!("I cannot do that here: none of the agents I can reach fits “{said}”; {beside}.")
 }
 
-/// Which come nearest, where any do.
-fn nearest(near: &[&AgentBrief]) -> String {
-    let names: Vec<&str> = near.iter().map(|agent| agent.name()).collect();
-    match names.split_last() {
-        None => String::new(),
-        Some((only, [])) => format!("\n{only} comes nearest."),
-        Some((last, names)) => format!(
-            "\nDid you mean {} or {last}? Then say it once more with that name.",
-            names.join(", ")
-        ),
+/// The first few by name, and how many more there are.
+fn names(agents: &[AgentBrief]) -> String {
+    let mut names: Vec<&str> = agents.iter().map(AgentBrief::name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let more = names.len().saturating_sub(NAMED);
+    let mut named: Vec<String> = names.into_iter().take(NAMED).map(str::to_owned).collect();
+    if more > 0 {
+        named.push(format!("{more} more"));
     }
+    words::listed(&named, "and")
 }
 
 fn list(agents: &[AgentBrief]) -> String {

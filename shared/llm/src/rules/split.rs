@@ -13,6 +13,8 @@ use crate::AgentBrief;
 const PIECES_MAX: usize = 40;
 /// Longest span of days that another part of a text is read with, in bytes.
 const RANGE_MAX: usize = 60;
+/// Most letters of a word that is cut short.
+const CUT_SHORT_MAX: usize = 3;
 /// Words that join parts of a request, each with its language: "en" joins in Dutch alone.
 const AND: [(&str, &str); 15] = [
     ("en", "and"),
@@ -262,9 +264,18 @@ fn is_of_date(text: &str, time: &str) -> bool {
     before.is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()))
 }
 
+/// Whether a word is cut short, such as "Dr": a few letters, the first a capital, and no vowel among them.
+fn is_cut_short(word: &str) -> bool {
+    let is_consonant = |c: char| c.is_ascii_alphabetic() && !"aeiouy".contains(c.to_ascii_lowercase());
+    (1..=CUT_SHORT_MAX).contains(&word.len())
+        && word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word.chars().all(is_consonant)
+}
+
 /// The pieces of a text, between punctuation and joining words.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let spoken = language(text);
+    let mut quotes = nlu::quoted(text).into_iter().peekable();
     let mut out: Vec<Piece> = Vec::new();
     let mut start: Option<usize> = None;
     let mut end = 0;
@@ -278,12 +289,23 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
             });
         }
     };
+    let mut before = "";
     for word in words(text) {
         let gap = text.get(end..word.start).unwrap_or_default();
+        // What is quoted goes on with what it is quoted in.
+        while quotes.next_if(|quote| quote.end <= word.start).is_some() {}
+        if start.is_some() && quotes.peek().is_some_and(|quote| quote.start < word.start) {
+            end = word.end;
+            continue;
+        }
+        let is_short = is_cut_short(std::mem::replace(&mut before, word.text));
         let ends = |c: char| {
-            gap.split(c)
-                .skip(1)
-                .any(|rest| !c.is_ascii() || rest.is_empty() || rest.starts_with(char::is_whitespace))
+            // Neither an address, a number nor "Dr." ends a sentence.
+            let is_inside = |rest: &str| rest.is_empty() && matches!(c, '.' | ':') || c == '.' && is_short;
+            gap.split(c).skip(1).any(|rest| {
+                !is_inside(rest)
+                    && (!c.is_ascii() || rest.is_empty() || rest.starts_with(char::is_whitespace))
+            })
         };
         let colon = ends(':');
         let closed = ['.', '?', '!', ';', '。', '？', '！'].into_iter().any(ends) || gap.contains('\n');

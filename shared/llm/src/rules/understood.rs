@@ -30,6 +30,8 @@ const PIECE_HAS_WORDS: f32 = 0.5;
 const PIECE_CLEARLY: f32 = 0.8;
 /// Where the whole text is clearly for one agent, a piece for another must fit that one by so much of the difference more.
 const BESIDE_THE_WHOLE: f32 = 0.5;
+/// So clearly at most, however clear it is.
+const WHOLE_CLEARLY_MAX: f32 = 2.0;
 /// What must speak for a piece being a request of its own.
 const PIECE_ASKS: f32 = 0.15;
 /// What speaks for that by how well it fits an agent, for each standard deviation beyond so many.
@@ -87,7 +89,7 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
     let mut readings = engine.read(&texts, &cards).await?;
     let lexicon = prompt.agents.lexicon();
     for (reading, text) in readings.iter_mut().zip(&texts) {
-        for (fit, score) in reading.fits.iter_mut().zip(lexicon.scores(text)) {
+        for (fit, score) in reading.fits.iter_mut().zip(lexicon.scores(&nlu::unquoted(text))) {
             *fit += WORDS_FIT * score;
         }
     }
@@ -343,7 +345,7 @@ impl Told<'_> {
     fn owners(&self) -> Vec<Option<&AgentType>> {
         let ranked = self.whole.ranked();
         let (first, clear) = match ranked.as_slice() {
-            [(first, best), (_, second), ..] => (Some(*first), best - second),
+            [(first, best), (_, second), ..] => (Some(*first), (best - second).min(WHOLE_CLEARLY_MAX)),
             [(first, _)] => (Some(*first), 0.0),
             [] => (None, 0.0),
         };
@@ -403,11 +405,8 @@ impl Told<'_> {
         let near: Vec<&AgentBrief> = near.take(OFFERED_MAX).collect();
         let [first, ..] = near.as_slice() else {
             let named = ranked.first().filter(|(_, fit)| *fit > 0.0);
-            let named: Vec<&AgentBrief> = named
-                .and_then(|(agent, _)| self.agents.get(*agent))
-                .into_iter()
-                .collect();
-            return Step::Say(phrase::nothing_fits(self.agents, self.text, &named));
+            let named = named.and_then(|(agent, _)| self.agents.get(*agent));
+            return Step::Say(phrase::nothing_fits(self.agents, self.text, named));
         };
         let all = || {
             near.iter()

@@ -31,12 +31,21 @@ pub(super) async fn list(
     let users = admin.control.site.store.identity().list_users(&tenant).await;
     let users = users.map_err(StartError::part("authorization server"))?;
     let issuer = idp::issuer(&admin.control.now().endpoints.idp, &tenant);
-    let told = users.iter().map(|user| {
-        // Who took over a guest's chats is that guest's owner still, who is not known here.
-        let owner = store::person_id(&issuer, &user.subject, user.since).ok();
-        json!({ "username": user.username, "displayName": user.display_name, "roles": user.roles, "owner": owner })
-    });
-    Ok(Json(json!({ "users": told.collect::<Vec<_>>() })))
+    let sessions = admin.control.site.store.sessions();
+    let mut told = Vec::new();
+    for user in &users {
+        let mut owner = store::person_id(&issuer, &user.subject, user.since).ok();
+        if let Some(id) = &owner {
+            let known = sessions.find_person(&tenant, id).await;
+            let known = known.map_err(StartError::part("people"))?;
+            // Whoever took over a guest's work goes on as that guest.
+            owner = known.and_then(|known| known.owner).or(owner);
+        }
+        told.push(
+            json!({ "username": user.username, "displayName": user.display_name, "roles": user.roles, "owner": owner }),
+        );
+    }
+    Ok(Json(json!({ "users": told })))
 }
 
 pub(super) async fn add(

@@ -34,18 +34,20 @@ use conversations::{Conversations, Host, Meaning, Verdict};
 /// is not for, in hundredths, and how often something may be done unasked: as often as is known.
 type Floor = (&'static str, usize, usize, usize);
 
-const SETS: [Floor; 5] = [
+const SETS: [Floor; 6] = [
+    ("fifth", 72, 9, 1),
     ("fourth", 62, 13, 0),
     ("blind", 68, 9, 0),
-    ("third", 62, 8, 0),
+    ("sixth", 71, 12, 0),
     ("prompts", 64, 5, 0),
     ("foreign", 69, 9, 0),
 ];
 
-const CONVERSATIONS: [Floor; 3] = [
+const CONVERSATIONS: [Floor; 4] = [
+    ("conversations_fourth", 74, 7, 2),
     ("conversations", 76, 4, 0),
-    ("conversations_second", 64, 7, 1),
     ("conversations_third", 66, 8, 1),
+    ("conversations_fifth", 66, 6, 1),
 ];
 
 /// How well prompts are understood where no language model is named
@@ -231,8 +233,9 @@ fn set(name: &str) -> (Agents, BTreeSet<AgentType>, Vec<Row>) {
     match name {
         "prompts" => routing(name, &["own_cards"]),
         "foreign" => routing(name, &["own_cards", "foreign_cards"]),
-        "third" => blind("prompts_third"),
         "fourth" => blind("prompts_fourth"),
+        "fifth" => blind("prompts_fifth"),
+        "sixth" => blind("prompts_sixth"),
         _ => blind("prompts"),
     }
 }

@@ -18,7 +18,7 @@ struct Case {
 }
 
 /// The session of somebody at `acme`.
-async fn cookie_of(local: &Local, name: &str) -> String {
+pub(crate) async fn cookie_of(local: &Local, name: &str) -> String {
     let mut browser = Browser::default();
     sign_in(local, &mut browser, demo(local, name)).await;
     chat_of(local, &browser).cookie().expect("a session")
@@ -80,6 +80,18 @@ fn bodies(local: &Local, (admins, operators): (&str, &str)) -> Vec<Case> {
     let (users, for_users) = users_of_acme(local);
     cases.push(case(Method::POST, users.clone(), for_users.as_ref()));
     cases.push(case(Method::PATCH, format!("{users}/ada"), for_users.as_ref()));
+    let rehearser = local.system.signed(
+        Signer::Session("acme"),
+        "rubbish",
+        &host,
+        "rehearse",
+        Duration::ZERO,
+    );
+    cases.push(case(
+        Method::POST,
+        format!("{host}/rehearsal"),
+        rehearser.as_ref(),
+    ));
     for (method, path, cookie) in [
         (Method::POST, "admin/users", admins),
         (Method::PATCH, "admin/users/ada", admins),
@@ -255,6 +267,7 @@ async fn unknown_paths_methods_and_ids_are_typed_too() {
             (Method::GET, format!("{base}/api/events?after={id}"), None),
             (Method::DELETE, format!("{base}/api/connections/{id}"), None),
             (Method::DELETE, format!("{base}/api/push/{id}"), None),
+            (Method::GET, format!("{base}/api/ops/eval?say={id}&at={id}"), None),
             (Method::POST, format!("{base}/api/ops/agents/{id}/check"), None),
             (Method::POST, format!("{base}/api/ops/agents/{id}/{id}"), None),
             (

@@ -266,6 +266,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             ops::deliveries::replay,
         )
         .get(
+            "/api/ops/eval",
+            "tells what the host would make of a text, for the tenant's operators",
+            ops::eval::eval,
+        )
+        .get(
             "/api/ops/keys",
             "tells which keys the tenant has, and since when, for its operators",
             ops::keys::keys,

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use a2a::card::Card;
 use a2a::{Connections, Disconnected};
-use agent::{ExecuteError, Executor, Outcome, Run, on_heap};
+use agent::{ExecuteError, Executor, Outcome, Rehearsed, Run, on_heap};
 use async_trait::async_trait;
-use domain::{AgentType, Caller, EventKind, Job, Message, Task};
+use domain::{AgentType, Caller, EventKind, Job, Message, Task, Timestamp, UserContext};
 
 use crate::advance::advance;
 use crate::connections;
@@ -141,6 +141,19 @@ impl Executor for HostExecutor {
             deps.nudge(run.task(), Duration::ZERO).await;
         }
         Ok(())
+    }
+
+    fn rehearses(&self) -> bool {
+        true
+    }
+
+    async fn rehearse(
+        &self,
+        text: &str,
+        at: Timestamp,
+        user: &UserContext,
+    ) -> Result<Rehearsed, ExecuteError> {
+        self.0.rehearse(text, at, user).await
     }
 
     fn connects(&self) -> bool {

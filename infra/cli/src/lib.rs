@@ -21,6 +21,7 @@ mod completions;
 mod deliveries;
 mod deploying;
 mod doctor;
+mod eval;
 mod export;
 mod here;
 mod issuer;
@@ -124,6 +125,8 @@ enum Command {
     Issuer(issuer::Issuer),
     /// Show how many tokens a tenant's language models used, and the limit
     Usage(usage::Usage),
+    /// Play labelled prompts against whatever decides for a tenant, and say how many are right; nothing is done
+    Eval(eval::Eval),
     /// Deploy the platform to AWS, or remove it
     #[command(subcommand)]
     Platform(tenant_aws::PlatformCommand),
@@ -236,6 +239,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Deliveries(deliveries) => deliveries.run().await,
         Command::Orders(orders) => orders.run().await,
         Command::Usage(usage) => usage.run().await,
+        Command::Eval(eval) => eval.run().await,
         Command::Token(token) => token.run().await,
         Command::Tenant(tenant) => tenant.run().await,
         Command::Issuer(issuer) => issuer.run().await,

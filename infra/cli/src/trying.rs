@@ -8,7 +8,7 @@ use a2a::SendCall;
 use a2a::card::ForeignCard;
 use clap::Args;
 use domain::{AgentType, Artifact, Message, MessageId, Part, RemoteUpdate, SystemEntropy, TaskState};
-use llm::{AgentBrief, Agents, Model, NoDraft, Prompt, Step, Tool, Turn};
+use llm::{AgentBrief, Agents, Model, NoDraft, Prompt, Step, Turn};
 use outbound::registry_client::Found;
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
@@ -185,16 +185,7 @@ impl Seen {
         Ok(match answer.step {
             Step::Choose { of, .. } => Fate::Asked(of),
             Step::Say(_) => Fate::Nobody,
-            Step::Call(calls) => Fate::Sent(
-                calls
-                    .into_iter()
-                    .flat_map(|call| match call.tool {
-                        Tool::SendMessage { agent_type, .. } => vec![agent_type],
-                        Tool::PlanTasks { tasks } => tasks.into_iter().map(|task| task.agent_type).collect(),
-                        _ => Vec::new(),
-                    })
-                    .collect(),
-            ),
+            step @ Step::Call(_) => Fate::Sent(step.sends().map(|(to, ..)| to.clone()).collect()),
         })
     }
 

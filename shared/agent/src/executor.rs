@@ -3,10 +3,10 @@
 use a2a::card::Card;
 use a2a::{Connections, Disconnected};
 use async_trait::async_trait;
-use domain::{Artifact, Caller, EventKind, Message, Task, Timestamp};
+use domain::{Artifact, Caller, EventKind, Message, Task, Timestamp, UserContext};
 use nlu::{InputSchema, Takes};
 
-use crate::{ExecuteError, Run};
+use crate::{ExecuteError, Rehearsed, Run};
 
 /// The work of an agent.
 ///
@@ -90,6 +90,19 @@ pub trait Executor: Send + Sync {
     /// [`a2a::connections_extension`]. No by default.
     fn connects(&self) -> bool {
         false
+    }
+
+    /// Whether it decides who does what, and says so of a text without doing it. No by default.
+    fn rehearses(&self) -> bool {
+        false
+    }
+
+    /// What it would make of a text that this user says then.
+    ///
+    /// # Errors
+    /// [`ExecuteError`] where that cannot be told; by default always.
+    async fn rehearse(&self, _: &str, _: Timestamp, _: &UserContext) -> Result<Rehearsed, ExecuteError> {
+        Err(ExecuteError::Retry("nothing is decided here".to_owned()))
     }
 
     /// Where the caller is connected. Nowhere by default.

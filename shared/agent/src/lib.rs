@@ -39,6 +39,7 @@ pub use push::{PushSchedule, wake_deliveries};
 pub use run::{Run, Undisturbed};
 pub use schedule::{BadSchedule, RetrySchedule};
 pub use serve::cancel::cancel_task;
+pub use serve::rehearsal::{Rehearsal, Rehearsed, RehearsedSend};
 pub use serve::send::take_message;
 pub use serve::{router, routes};
 pub use shutdown::Shutdown;

@@ -58,6 +58,9 @@ pub fn is_of_role(name: &str) -> bool {
 /// What the platform's own chat may do beside `tasks`: say where a message came from. No authorization server grants it.
 pub const CHAT: &str = "chat";
 
+/// Has a host say what it would make of a text. Only the tenant's own key says so: no authorization server grants it.
+pub const REHEARSE: &str = "rehearse";
+
 /// What a tenant's host asks of an agent is part of a task that was admitted already. The tenant's own key says so, and of what our
 /// authorization server let the host do, the verifier; no other issuer can.
 pub const DELEGATED: &str = "delegated";

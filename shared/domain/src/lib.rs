@@ -98,8 +98,7 @@ pub use tenant::Tenant;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 pub use trace::TraceParent;
 pub use turn::{
-    CALL_RESULT_MAX, CallEnd, CallResult, ModelTurn, OPAQUE_MAX, TASK_STATUS, TURN_TEXT_MAX, TokenUsage,
-    TurnCall,
+    CALL_RESULT_MAX, CallEnd, CallResult, ModelTurn, TASK_STATUS, TURN_TEXT_MAX, TokenUsage, TurnCall,
 };
 pub use unkept::{ARTIFACTS_MAX, RESULTS_MAX, Unkept, excerpt};
 pub use user_context::{InvalidContext, UserContext};

@@ -2,12 +2,8 @@
 //! after a crash does what was decided, instead of asking again and deciding something else.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::MessageId;
-
-/// Most bytes of [`ModelTurn::opaque`]; what is larger is left out.
-pub const OPAQUE_MAX: usize = 16_384;
 
 /// Most bytes of a [`CallResult::text`]; a longer one is cut.
 pub const CALL_RESULT_MAX: usize = 2_048;
@@ -47,10 +43,6 @@ pub struct ModelTurn {
     /// What it took.
     #[serde(default)]
     pub usage: TokenUsage,
-    /// What its provider wants to see again in the next prompt, such as signed reasoning; it means something to the same
-    /// model alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opaque: Option<Value>,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -68,10 +60,8 @@ impl ModelTurn {
     /// The same, without what is too large to be kept.
     #[must_use]
     pub fn bounded(self) -> Self {
-        let size = |value: &Value| value.to_string().len();
         Self {
             text: cut(&self.text, TURN_TEXT_MAX),
-            opaque: self.opaque.filter(|opaque| size(opaque) <= OPAQUE_MAX),
             ..self
         }
     }
@@ -184,14 +174,12 @@ mod tests {
             calls: Vec::new(),
             refused: false,
             usage: TokenUsage::default(),
-            opaque: Some("x".repeat(OPAQUE_MAX).into()),
         };
         let kept = turn.clone().bounded();
-        assert!(kept.text.len() <= TURN_TEXT_MAX && kept.opaque.is_none());
+        assert!(kept.text.len() <= TURN_TEXT_MAX);
         let small = ModelTurn {
             prompts: 0,
             text: "well".into(),
-            opaque: Some(7.into()),
             ..turn
         };
         assert_eq!(small.clone().bounded(), small);

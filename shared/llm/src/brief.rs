@@ -1,9 +1,10 @@
 //! What an agent says of itself, made harmless: capped, without control characters, and fenced before a language
 //! model sees it. Whoever registers a card chooses its words, so they are evidence to weigh, never instructions.
 
-use domain::{AgentType, clean};
+use domain::{AgentType, Timestamp, UserContext, clean};
+use nlu::{Asked, Extraction, Takes};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::InputSchema;
 
@@ -127,6 +128,23 @@ impl AgentBrief {
         self.skills
             .iter()
             .find_map(|skill| Some(skill.input.as_ref()?.as_json()))
+    }
+
+    /// What is said, as the data that it takes, read by the schema it publishes; none where it publishes none.
+    #[must_use]
+    pub fn read(&self, said: &str, (now, user): (Timestamp, &UserContext)) -> Option<Extraction> {
+        let examples = self.skills.iter().flat_map(|skill| &skill.examples);
+        let examples: Vec<&str> = examples.map(String::as_str).collect();
+        let none = Map::new();
+        let asked = Asked {
+            known: &none,
+            before: &none,
+            answers: None,
+            now,
+            user,
+        };
+        let takes = Takes::new(self.input()?, &examples);
+        Some(nlu::extract(said, &takes, asked))
     }
 
     /// Why no skill of it takes this data, for the model that wrote it.

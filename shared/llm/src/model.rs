@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use chrono::{DateTime, NaiveDate};
-use domain::{AgentType, Clause, TaskId, Timestamp, TokenUsage};
+use chrono::NaiveDate;
+use domain::{AgentType, Clause, TaskId, Timestamp, TokenUsage, UserContext};
 use nlu::Act;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -78,7 +78,7 @@ pub struct Prompt {
 /// A day, as a model is told: what "tomorrow" is the day after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Today {
-    /// The date in UTC.
+    /// The date by the user's clock; in UTC where their time zone is not known.
     pub date: NaiveDate,
     /// The name of the user's time zone, where it is known.
     pub time_zone: Option<String>,
@@ -88,10 +88,13 @@ impl Today {
     /// The day of this moment.
     #[must_use]
     pub fn at(now: Timestamp, time_zone: Option<String>) -> Self {
-        let at = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default();
-        Self {
-            date: at.date_naive(),
+        let user = UserContext {
             time_zone,
+            locale: None,
+        };
+        Self {
+            date: nlu::day_of(now, &user),
+            time_zone: user.time_zone,
         }
     }
 }
@@ -181,6 +184,28 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// Who is given work by it, and which: in words, and as data.
+    pub fn sends(&self) -> impl Iterator<Item = (&AgentType, &str, Option<&Value>)> {
+        let calls = match self {
+            Self::Call(calls) => calls.as_slice(),
+            _ => &[],
+        };
+        calls.iter().flat_map(|call| match &call.tool {
+            Tool::SendMessage {
+                agent_type,
+                message,
+                data,
+            } => vec![(agent_type, message.as_str(), data.as_ref())],
+            Tool::PlanTasks { tasks } => tasks
+                .iter()
+                .map(|task| (&task.agent_type, task.message.as_str(), None))
+                .collect(),
+            _ => Vec::new(),
+        })
+    }
+}
+
 /// Why an agent gets nothing before its user was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -219,11 +244,6 @@ pub enum Tool {
     PlanTasks {
         /// The pieces; they name one another by their places in this list, from 0.
         tasks: Vec<PlannedTask>,
-    },
-    /// Adds a piece of work to the plan.
-    CreateTask {
-        /// The piece; it names others by their numbers.
-        task: PlannedTask,
     },
     /// Changes a piece of work that has not begun.
     UpdateTask {

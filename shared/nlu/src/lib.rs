@@ -24,7 +24,7 @@ mod space;
 pub use cards::CardReader;
 pub use embed::{Embed, EmbedError, Vector, WIDTH_MAX};
 pub use engine::{Engine, Reading};
-pub use extract::{Asked, Extraction, Takes, extract, is_function_word, other_days};
+pub use extract::{Asked, Extraction, Takes, day_of, extract, is_function_word, other_days};
 pub use input::InputSchema;
 pub use kept::{NoStore, VectorStore};
 pub use quoted::{quoted, unquoted};

@@ -15,6 +15,7 @@ pub(super) const NAMES: [&str; 6] = ["host", "horizon", "weather", "airbnb", "ca
 const PUBLIC: &str = "the card and its metadata are public: a client needs them before it can have a token";
 const OWN: &str = "without a task's id it starts a task of the caller's own";
 const NOBODYS: &str = "it belongs to nobody: every caller of the tenant sees the same";
+const REHEARSALS: &str = "nothing of anybody is in a rehearsal";
 const KEEPERS: &str = "deliveries are the tenant's: whoever holds the scope looks after all of them";
 const NO_CARD: &str = "the agent is open and has no extended card, whoever asks";
 const OPEN: &str = "the agent is open: anybody may start a task there";
@@ -140,6 +141,8 @@ fn prompt(at: &str) -> &'static str {
 
 /// The operations on deliveries.
 const KEEP: &str = "keep";
+/// The operation on no task at all.
+const REHEARSE: &str = "rehearse";
 /// The operations on connections, and the provider of the victim's.
 const CONNECTION: &str = "connection";
 const ELSEWHERE: &str = "elsewhere";
@@ -153,7 +156,11 @@ fn tokens(world: &World, at: &str, operation: &str, attack: Option<Attack>) -> V
         ),
         _ => ((Signer::Session("acme"), Signer::Session("globex")), "tasks"),
     };
-    let scope = if operation == KEEP { "deliveries" } else { scope };
+    let scope = match operation {
+        KEEP => "deliveries",
+        REHEARSE => "rehearse",
+        _ => scope,
+    };
     world.tokens(signers, (VICTIM, &audience, scope), attack)
 }
 
@@ -298,6 +305,7 @@ async fn call(world: &World, row: &Row, task: &str, token: Option<&str>) -> Told
         "create push" => Some(hook()),
         _ if row.method != "POST" => None,
         KEEP => Some(json!({ "taskId": task, "configId": PUSH })),
+        REHEARSE => Some(json!({ "say": "Will it rain in Oslo?" })),
         method => Some(rpc(world, row.at, method, task)),
     };
     let body = body.map(|body| if old { as_0_3(body) } else { body });
@@ -413,6 +421,16 @@ pub(super) fn rows() -> Vec<Row> {
         }
     }
     rows.extend(connections());
+    let no = Is(401);
+    rows.push(Row {
+        function: "agent",
+        at: "host",
+        method: "POST",
+        route: "/rehearsal",
+        operation: REHEARSE,
+        cells: [no, no, no, no, no, Is(403), Na(REHEARSALS), Is(403)],
+        good: Is(200),
+    });
     rows
 }
 

@@ -255,6 +255,7 @@ fn chat() -> impl Iterator<Item = Row> {
         // The button beside a plan that waits.
         row(("POST", "/api/tasks/{id}/{action}", START_PLAN), gone, 200),
         row(("GET", "/api/ops/agents", ""), gone, 200),
+        row(("GET", "/api/ops/eval", ""), gone, 200),
         row(("GET", "/api/ops/keys", ""), gone, 200),
         row(("GET", "/api/ops/tasks", ""), gone, 200),
         row(("GET", "/api/ops/usage", ""), gone, 200),
@@ -456,6 +457,9 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
     }
     if row.operation == OF_TASK {
         path = format!("{path}?{OF_TASK}{}", world.chat_task);
+    }
+    if path == "/api/ops/eval" {
+        path.push_str("?say=Rain%20in%20Oslo");
     }
     if path.contains("{username}") {
         let username = match attack {

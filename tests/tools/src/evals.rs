@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use domain::AgentType;
 use futures_util::StreamExt as _;
-use llm::{AgentBrief, Agents, CardText, Model, NoDraft, Prompt, Rules, SkillText, Step, Tool, Turn};
+use llm::{AgentBrief, Agents, CardText, Model, NoDraft, Prompt, Rules, SkillText, Step, Turn};
 use serde::Deserialize;
 
 /// How many prompts are asked at once.
@@ -53,7 +53,7 @@ pub enum Verdict {
 /// The verdict on a model's first step.
 #[must_use]
 pub fn verdict(row: &Row, step: &Step) -> Verdict {
-    let Step::Call(calls) = step else {
+    let Step::Call(_) = step else {
         let offered: &[AgentType] = match step {
             Step::Choose { of, .. } => of,
             _ => &[],
@@ -64,17 +64,7 @@ pub fn verdict(row: &Row, step: &Step) -> Verdict {
             false => Verdict::Missed,
         };
     };
-    let sends = calls.iter().flat_map(|call| match &call.tool {
-        Tool::SendMessage {
-            agent_type, message, ..
-        } => vec![(agent_type, message)],
-        Tool::PlanTasks { tasks } => tasks
-            .iter()
-            .map(|task| (&task.agent_type, &task.message))
-            .collect(),
-        _ => Vec::new(),
-    });
-    let sent: Vec<&AgentType> = sends.map(|(agent_type, _)| agent_type).collect();
+    let sent: Vec<&AgentType> = step.sends().map(|(to, ..)| to).collect();
     let amiss = |sent: &&&AgentType| !row.right.contains(sent) && !row.also_fine.contains(sent);
     match (row.nobody, sent.iter().any(|sent| amiss(&sent))) {
         (true, true) => Verdict::Pushed,
@@ -138,20 +128,8 @@ pub fn told(step: &Step) -> String {
     match step {
         Step::Say(_) => "nobody".to_owned(),
         Step::Choose { of, .. } => format!("{}?", types(of)),
-        Step::Call(calls) => {
-            let sent = calls.iter().map(|call| match &call.tool {
-                Tool::SendMessage {
-                    agent_type, message, ..
-                } => format!("{agent_type}: {message}"),
-                Tool::PlanTasks { tasks } => {
-                    let tasks: Vec<String> = tasks
-                        .iter()
-                        .map(|task| format!("{}: {}", task.agent_type, task.message))
-                        .collect();
-                    tasks.join(", then ")
-                }
-                _ => "something else".to_owned(),
-            });
+        Step::Call(_) => {
+            let sent = step.sends().map(|(to, said, _)| format!("{to}: {said}"));
             sent.collect::<Vec<_>>().join(" | ")
         }
     }
@@ -379,7 +357,7 @@ fn brief(card: &Card) -> AgentBrief {
 
 #[cfg(test)]
 mod tests {
-    use llm::ToolCall;
+    use llm::{Tool, ToolCall};
 
     use super::*;
 

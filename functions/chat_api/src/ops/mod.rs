@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod agents;
 pub(crate) mod deliveries;
+pub(crate) mod eval;
 pub(crate) mod keys;
 pub(crate) mod lately;
 pub(crate) mod registry;

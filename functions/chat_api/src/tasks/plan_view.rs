@@ -1,7 +1,9 @@
 //! The plan of a task as its owner sees it.
 
-use domain::{PlanStep, StepState, Task, TaskPlan, TaskState};
+use domain::{Job, PlanStep, StepState, Task, TaskPlan, TaskState};
 use serde_json::{Value, json};
+
+use crate::tasks::history_view::job_state;
 
 /// The plan of a task, with what its user is asked before it goes on.
 pub(crate) fn plan_of(task: &Task) -> Option<Value> {
@@ -11,19 +13,20 @@ pub(crate) fn plan_of(task: &Task) -> Option<Value> {
         _ => Vec::new(),
     };
     let asked: Vec<u32> = asked.iter().map(|step| step.number).collect();
-    Some(self::plan(plan, &asked))
+    Some(self::plan(plan, (&task.jobs, &asked)))
 }
 
-/// A plan. How far a step is that has begun, the job of its number says. What is sent with its user's word alone has `guard`: the
+/// A plan. How far a step is that has begun, its job says. What is sent with its user's word alone has `guard`: the
 /// agents whose results would go to it, and whether the task waits for that word now.
-pub(crate) fn plan(plan: &TaskPlan, asked: &[u32]) -> Value {
+pub(crate) fn plan(plan: &TaskPlan, (jobs, asked): (&[Job], &[u32])) -> Value {
     let guard = |step: &PlanStep| {
         let guard = step.guard.as_ref()?;
         Some(json!({"from": guard.from, "isAsked": asked.contains(&step.number)}))
     };
     let step = |step: &PlanStep| {
+        let job = jobs.iter().find(|job| job.number == step.number);
         let (state, why) = match &step.state {
-            StepState::Planned => ("planned", None),
+            StepState::Planned => (job.map_or("planned", |job| job_state(job).as_str()), None),
             StepState::Skipped { why } => ("skipped", Some(why)),
             StepState::Dropped => ("dropped", None),
             StepState::Unknown => ("unknown", None),

@@ -188,7 +188,7 @@ pub(crate) fn draft(draft: &AnswerDraft) -> Value {
 fn work(note: &WorkNote) -> Value {
     match note {
         WorkNote::Stumbled { stumble } => json!({"failedAttempt": stumble.attempt}),
-        WorkNote::Plan { plan } => json!({"plan": self::plan(plan, &[])}),
+        WorkNote::Plan { plan } => json!({"plan": self::plan(plan, (&[], &[]))}),
         WorkNote::Checkpoint { .. } | WorkNote::Turn { .. } | WorkNote::Direct | WorkNote::Unknown => {
             json!({})
         }
@@ -513,7 +513,8 @@ mod tests {
             (&view["plan"]["goal"], &view["plan"]["isApproved"]),
             (&json!("a trip"), &json!(false))
         );
-        let states = ["planned", "skipped", "dropped"];
+        // Its job says how far the first is.
+        let states = ["submitted", "skipped", "dropped"];
         for (step, state) in view["plan"]["steps"].as_array().unwrap().iter().zip(states) {
             assert_eq!(step["state"], state);
         }

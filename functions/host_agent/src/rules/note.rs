@@ -2,7 +2,7 @@
 
 use agent::ExecuteError;
 use domain::{Clause, EventKind, Fate, Part, Task, TaskId};
-use llm::{Answer, Step, Tool};
+use llm::{Answer, Step};
 use serde::{Deserialize, Serialize};
 
 use crate::meaning::Question;
@@ -60,17 +60,8 @@ impl Note {
     /// Notes what this answer makes of what was asked, where that is not the same for all that was said.
     pub(crate) fn fates(&mut self, asked: &str, answer: &Answer) {
         let rest = match (answer.clauses.as_slice(), &answer.step) {
-            ([], Step::Call(calls)) => {
-                let mut to = Vec::new();
-                for call in calls {
-                    match &call.tool {
-                        Tool::SendMessage { agent_type, .. } => to.push(agent_type.clone()),
-                        Tool::PlanTasks { tasks } => {
-                            to.extend(tasks.iter().map(|task| task.agent_type.clone()))
-                        }
-                        _ => {}
-                    }
-                }
+            ([], step @ Step::Call(_)) => {
+                let mut to: Vec<_> = step.sends().map(|(to, ..)| to.clone()).collect();
                 to.dedup();
                 vec![Clause::new(asked, Fate::Sent { to })]
             }

@@ -11,6 +11,7 @@ mod instead;
 mod one_agent;
 mod own_tasks;
 mod planning;
+mod rehearsing;
 pub(crate) mod thinker;
 mod thought;
 mod tools;

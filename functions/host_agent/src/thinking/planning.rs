@@ -83,20 +83,6 @@ impl<'t> Planning<'t> {
                 ..self.step(number, (&task.agent_type, name), &task.message)
             });
         }
-        self.add(steps)
-    }
-
-    /// Adds one piece, which names others by their numbers.
-    pub(crate) fn create(&mut self, (task, name): &(PlannedTask, String)) -> Result<String, String> {
-        self.add(vec![PlanStep {
-            after: task.after.clone(),
-            uses: task.uses.clone(),
-            optional: task.is_optional,
-            ..self.step(self.next, (&task.agent_type, name), &task.message)
-        }])
-    }
-
-    fn add(&mut self, steps: Vec<PlanStep>) -> Result<String, String> {
         let mut plan = self.plan.clone().unwrap_or_else(|| self.so_far());
         let told: Vec<String> = steps.iter().map(plans::told_to_model).collect();
         let added = u32::try_from(steps.len()).unwrap_or(u32::MAX);

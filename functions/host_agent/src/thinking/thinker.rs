@@ -63,6 +63,10 @@ impl Thinker {
         &self.agents
     }
 
+    pub(crate) fn model(&self) -> &dyn Model {
+        self.model.as_ref()
+    }
+
     /// Whether the model may change a plan that waits for its user.
     pub(crate) fn changes_plans(&self) -> bool {
         self.model.goes_on() || self.model.is_hosted()

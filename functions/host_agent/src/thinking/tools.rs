@@ -83,7 +83,6 @@ pub(crate) fn turn(number: u32, answer: &Answer, calls: Vec<TurnCall>) -> ModelT
         said: None,
         model: answer.model.clone(),
         text: answer.beside.clone(),
-        opaque: None,
         refused: false,
         usage: answer.usage,
         calls,
@@ -271,12 +270,6 @@ impl Tools<'_> {
                 }
                 Tool::PlanTasks { tasks } => told(match self.named(tasks).await? {
                     Ok(tasks) => planning.plan(&tasks),
-                    Err(reason) => Err(reason),
-                }),
-                Tool::CreateTask { task } => told(match self.named(std::slice::from_ref(task)).await? {
-                    Ok(tasks) => tasks
-                        .first()
-                        .map_or(Err(String::new()), |task| planning.create(task)),
                     Err(reason) => Err(reason),
                 }),
                 Tool::UpdateTask {

@@ -153,7 +153,7 @@ impl Thinker {
 
     /// The message as the engine hears it. Nobody waits for it longer than a moment: its words decide then. In a box, and made in a
     /// function of its own, as it stands deep in a worker's stack.
-    fn heard<'h>(
+    pub(crate) fn heard<'h>(
         &'h self,
         text: &'h str,
         agents: &'h Agents,
@@ -687,7 +687,7 @@ impl Wanted<'_> {
 
 /// Whether a message means what was heard, after a model was asked: where that says nothing, or merely speaks of what was heard to be
 /// done with a task, or asks the agent anew that waits for this answer.
-fn stands(heard: &Meaning<'_>, asked: &Result<Result<Answer, Outcome>, ExecuteError>) -> bool {
+pub(crate) fn stands(heard: &Meaning<'_>, asked: &Result<Result<Answer, Outcome>, ExecuteError>) -> bool {
     match (heard, asked) {
         (Meaning::Request { .. }, _) => false,
         (_, Ok(Err(_)) | Err(ExecuteError::Retry(_))) => true,
@@ -708,17 +708,8 @@ fn is_brief(text: &str) -> bool {
 /// Whether a step is for the agent that waits for an answer, and for no other.
 fn is_for(step: &Step, waiting: &Task) -> bool {
     let asking = transcript::asking(waiting).map(|job| &job.agent_type);
-    let Step::Call(calls) = step else {
-        return false;
-    };
-    calls.iter().all(|call| match &call.tool {
-        Tool::SendMessage { agent_type, .. } => Some(agent_type) == asking,
-        Tool::PlanTasks { tasks } => tasks.iter().all(|task| Some(&task.agent_type) == asking),
-        Tool::CreateTask { .. }
-        | Tool::UpdateTask { .. }
-        | Tool::TaskStatus { .. }
-        | Tool::Invalid { .. } => false,
-    })
+    let mut sends = step.sends().peekable();
+    sends.peek().is_some() && sends.all(|(to, ..)| Some(to) == asking)
 }
 
 /// A note that tells of what else waits here.

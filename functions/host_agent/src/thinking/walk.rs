@@ -76,9 +76,12 @@ impl Tools<'_> {
         for kind in &kinds {
             task.record(kind.clone(), now)?;
         }
-        let question = plans::asked(&task, |text| self.run.message(text), missed.trim());
-        let until = plans::asks(&task).map(|_| self.agents.deps.patience.wake_at(&task, now));
         let note = &self.thought.note;
+        // What nobody does of what was asked is told before its user says go.
+        let lead = note.lead.as_deref().filter(|_| task.checkpoint.is_none());
+        let lead = format!("{} {missed}", lead.unwrap_or_default());
+        let question = plans::asked(&task, |text| self.run.message(text), lead.trim());
+        let until = plans::asks(&task).map(|_| self.agents.deps.patience.wake_at(&task, now));
         if question.is_some() && !note.is_empty() && task.checkpoint.is_none() {
             kinds.push(note.event()?);
         }

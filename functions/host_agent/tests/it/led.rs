@@ -274,3 +274,30 @@ async fn what_a_model_would_end_is_asked_where_its_user_consented_to_it() {
     );
     assert_eq!(world.task(orders.id).await.status.state, TaskState::Working);
 }
+
+#[tokio::test]
+async fn a_rehearsal_is_decided_by_the_model_and_nothing_of_it_is_done() {
+    let (world, model, [weather, flats], _) = at_work().await;
+    let before = [&weather, &flats].map(|peer| messages(peer).len());
+    model.answers([calls([send("flats", FLAT)])]);
+    let executor = &world.host.agent.executor;
+    let user = domain::UserContext::default();
+    let got = executor
+        .rehearse("Somewhere in Bergen", world.clock.now(), &user)
+        .await;
+    let got = got.unwrap();
+    let sends: Vec<(&str, &str)> = got
+        .sends
+        .iter()
+        .map(|send| (send.agent.as_str(), send.request.as_str()))
+        .collect();
+    assert_eq!((got.act.as_str(), sends), ("send", vec![("flats", FLAT)]));
+    assert_eq!((got.model.as_str(), got.tokens > 0), ("openai:scripted", true));
+    // A command is read before any model is asked.
+    let told = executor
+        .rehearse("/status", world.clock.now(), &user)
+        .await
+        .unwrap();
+    assert_eq!((told.act.as_str(), told.sends.len(), told.tokens), ("open", 0, 0));
+    assert_eq!([&weather, &flats].map(|peer| messages(peer).len()), before);
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{CallEnd, Clock as _, StepState, Task, TaskId, TaskState};
 use host_agent::PlanApproval;
-use llm::{PlannedTask, Tool, ToolOutcome, Turn};
+use llm::{Answer, PlannedTask, Tool, ToolOutcome, Turn};
 use serde_json::{Value, json};
 
 use crate::scripted::{Scripted, calls, say, send};
@@ -345,7 +345,7 @@ async fn a_plan_that_cannot_be_one_is_told_to_the_model_and_nothing_is_done() {
 }
 
 #[tokio::test]
-async fn a_piece_of_work_is_added_and_changed_while_it_has_not_begun() {
+async fn a_piece_of_work_is_changed_while_it_has_not_begun() {
     let model = Scripted::default();
     let (world, [weather, _, reports]) = host(PlanApproval::Never, Some(&model)).await;
     linked(&weather, 0);
@@ -356,9 +356,11 @@ async fn a_piece_of_work_is_added_and_changed_while_it_has_not_begun() {
         is_dropped,
     };
     model.answers([calls([
-        send("weather", "Oslo"),
-        Tool::CreateTask {
-            task: planned("report", "write it up", &[], &[0]),
+        Tool::PlanTasks {
+            tasks: vec![
+                planned("weather", "Oslo", &[], &[]),
+                planned("report", "write it up", &[], &[0]),
+            ],
         },
         change(1, false),
         change(9, false),
@@ -373,12 +375,14 @@ async fn a_piece_of_work_is_added_and_changed_while_it_has_not_begun() {
         })
         .collect();
     let told = [
-        ("Planned:\n1: Report Writer after [0]".to_owned(), false),
+        (
+            "Planned:\n0: Weather Agent\n1: Report Writer after [0]".to_owned(),
+            false,
+        ),
         ("Changed.".to_owned(), false),
         ("Not done: there is no planned task 9.".to_owned(), true),
     ];
     assert_eq!(results, told);
-    assert_eq!(task.turns[0].calls[0].end, CallEnd::Job { number: 0 });
     let task = done(&world, task.id, 0, "Rain.").await;
     assert_eq!(
         messages(&reports)[0]["message"]["parts"][0]["text"],
@@ -392,6 +396,21 @@ async fn a_piece_of_work_is_added_and_changed_while_it_has_not_begun() {
     };
     assert_eq!(result.text, "Not done: task 1 has begun, or is over.");
     assert_eq!(task.status.state, TaskState::Completed);
+}
+
+/// By rule, as a model says itself what it leaves out.
+#[tokio::test]
+async fn what_is_left_out_of_a_plan_is_told_before_it_starts() {
+    let model = Scripted::default();
+    let (world, _) = host(PlanApproval::Always, Some(&model)).await;
+    let left = "Nobody I can reach can do this part: “feed my cat”.";
+    model.answers([Answer {
+        beside: left.to_owned(),
+        ..Answer::from(calls([trip()]).step)
+    }]);
+    let task = world.ask("Oslo, please, and feed my cat").await;
+    let told = format!("{left}\n\n{PLAN}");
+    assert_eq!(status(&task), (TaskState::InputRequired, told));
 }
 
 const PLAN: &str = "This is the plan:\n1. Weather Agent: Oslo next week\n2. Flat Finder: a flat in Oslo\n\

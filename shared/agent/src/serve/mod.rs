@@ -12,6 +12,7 @@ mod list;
 mod operation;
 mod push_configs;
 mod refresh;
+pub(crate) mod rehearsal;
 mod resource;
 mod rest;
 mod retry;
@@ -28,23 +29,29 @@ use crate::Agent;
 
 /// The agent's routes, relative to its URL: the card and the metadata of the resource, JSON-RPC at `/` and `/jsonrpc`,
 /// REST of 1.0 at `/message:send`, `/tasks/{id}` and so on, the same below `/{tenant}`, and REST of 0.3 below `/v1`; where users
-/// are connected through the agent, `/connections`.
+/// are connected through the agent, `/connections`; where the agent decides who does what, `/rehearsal`.
 pub fn router(agent: Arc<Agent>) -> Routes {
     let published = Arc::new(card::Published::of(&agent));
     let connections = match agent.executor.connects() {
         true => connections::routes(),
         false => Routes::new(),
     };
+    let rehearsal = match agent.executor.rehearses() {
+        true => rehearsal::routes(),
+        false => Routes::new(),
+    };
     documents()
         .with_extension(published)
         .merge(operations())
         .merge(connections)
+        .merge(rehearsal)
         .with_state(agent)
 }
 
-/// What agents serve, as a list; connections are those' alone that have any.
+/// What agents serve, as a list; connections are those' alone that have any, and rehearsals the hosts'.
 pub fn routes() -> Vec<Route> {
     let all = documents().merge(operations()).merge(connections::routes());
+    let all = all.merge(rehearsal::routes());
     all.listed().to_vec()
 }
 

@@ -266,7 +266,6 @@ async fn a_draft_of_a_turn_that_is_over_is_not_shown_for_the_next_and_rubbish_is
         calls: Vec::new(),
         refused: false,
         usage: domain::TokenUsage::default(),
-        opaque: None,
     });
     let note = domain::WorkNote::Turn { turn };
     revision.record(domain::EventKind::Work { note }, now).unwrap();

@@ -41,7 +41,6 @@ fn any_note() -> impl Strategy<Value = WorkNote> {
                 calls: Vec::new(),
                 refused: false,
                 usage: crate::TokenUsage::default(),
-                opaque: None,
             }),
         }),
         Just(WorkNote::Direct),

@@ -456,7 +456,6 @@ pub(crate) fn written(calls: &[ToolCall]) -> String {
     for call in calls {
         match &call.tool {
             Tool::PlanTasks { tasks: planned } => tasks.extend(planned.iter().map(written_piece)),
-            Tool::CreateTask { task } => tasks.push(written_piece(task)),
             Tool::UpdateTask { .. } => changes.push(wire(&call.tool).1),
             tool => pieces.push(match wire(tool) {
                 (SEND, fields) => fields,
@@ -502,7 +501,6 @@ fn wire(tool: &Tool) -> (&str, Value) {
             let tasks: Vec<Value> = tasks.iter().map(written_piece).collect();
             (PLAN, json!({ "tasks": tasks }))
         }
-        Tool::CreateTask { task } => ("create_task", written_piece(task)),
         Tool::UpdateTask {
             number,
             message,

@@ -1,8 +1,9 @@
 //! Compound prompts: "the weather in Oslo and a flat for two" is work for two agents, "the weather in Oslo and
 //! Bergen" is work for one.
 
-use domain::{AgentType, Clause, Fate};
-
+use ::words::When;
+use chrono::{Datelike as _, NaiveDate};
+use domain::{AgentType, Clause, Fate, Timestamp, UserContext};
 use words::phrases::{places, times, words};
 
 use super::language::{language, speaks};
@@ -107,13 +108,14 @@ pub(super) fn part(
     text: &str,
     pieces: &[Piece],
     (known, goes, wanted): (&[Known<'_>], &[Goes<'_>], &AgentType),
+    today: Option<NaiveDate>,
 ) -> Part {
     let is_own = |at: &usize| known.get(*at).is_some_and(|known| known.owner == Some(wanted));
     let own: Vec<usize> = (0..pieces.len()).filter(is_own).collect();
     let own = order::Own::of(text, pieces, &own);
     Part {
         agent_type: wanted.clone(),
-        message: message(cards, text, pieces, (goes, wanted), own.refers),
+        message: message(cards, text, pieces, (goes, wanted), (own.refers, today)),
         is_later: own.is_later,
         refers: own.refers,
     }
@@ -179,7 +181,7 @@ fn message(
     text: &str,
     pieces: &[Piece],
     (goes, wanted): (&[Goes<'_>], &AgentType),
-    refers: bool,
+    (refers, today): (bool, Option<NaiveDate>),
 ) -> String {
     let runs = |which: Goes<'_>| {
         let mut runs: Vec<Piece> = Vec::new();
@@ -212,8 +214,14 @@ fn message(
         let mark = if last.colon { ":" } else { "," };
         return format!("{}{mark} {own}", joined(&lead));
     }
-    // "a flat for two there and the weather in Oslo" is one thought; what stands in another sentence is not shared,
-    // nor what the agent's own examples never speak of.
+    // "a flat for two there and the weather in Oslo" is one thought; what stands in another sentence is shared where the agent cannot do
+    // without, and never what its own examples do not speak of.
+    let agent = cards.iter().find(|agent| agent.agent_type() == wanted);
+    let lacks = |said: &str| {
+        let read =
+            agent.and_then(|agent| agent.read(said, (Timestamp::from_millis(0), &UserContext::default())));
+        read.map_or(0, |read| read.missing.len())
+    };
     let sentences = pieces.iter().filter(|piece| piece.closed).count();
     // "a report on whales and then the weather in Oslo": what comes later says nothing of what was before it.
     let is_later = |at: &usize| order::Own::of(text, pieces, &[*at]).is_later;
@@ -223,7 +231,7 @@ fn message(
         .get(..later.map_or(text.len(), |later| later.start))
         .unwrap_or(text);
     // Nor what it is handed anyway.
-    if sentences < 2 && !refers {
+    if !refers {
         for (find, link) in [(places as fn(&str) -> Vec<String>, "in "), (times, "")] {
             let mut all = find(said);
             all.dedup();
@@ -236,11 +244,43 @@ fn message(
                 _ => None,
             };
             if let (Some(only), true, true) = (only, wants && !when, find(&own).is_empty()) {
-                own = format!("{} {link}{only}", own.trim_end_matches(['?', '!', '.']));
+                let whole = format!("{} {link}{only}", own.trim_end_matches(['?', '!', '.']));
+                if sentences < 2 || lacks(&whole) < lacks(&own) {
+                    own = match today {
+                        Some(today) if !link.is_empty() => of_their_days(said, whole, today),
+                        _ => whole,
+                    };
+                }
             }
         }
     }
     own
+}
+
+/// "A flat from Friday to Sunday and the weather there on Saturday": of a part that is about the place of the others a day's name is that
+/// of the one span of days that they name, where the next day of that name lies outside of it.
+fn of_their_days(text: &str, own: String, today: NaiveDate) -> String {
+    let days = |text: &str| ::words::days::take(&mut ::words::text::split(text, text.len()), None);
+    let named = days(&own).mentions;
+    let [(at, when @ When::Weekday { day, .. })] = named.as_slice() else {
+        return own;
+    };
+    let spans = days(text).days.into_iter().map(|when| when.resolve(today));
+    let spans: Vec<Vec<NaiveDate>> = spans.filter(|span| span.len() > 1).collect();
+    let [span] = spans.as_slice() else {
+        return own;
+    };
+    let words = ::words::text::split(&own, own.len());
+    let mut said = words.iter().skip(*at);
+    let name = said.find(|word| days(&word.text).days.as_slice() == std::slice::from_ref(when));
+    let mut theirs = span.iter().filter(|date| date.weekday() == *day);
+    match (theirs.next(), theirs.next(), name) {
+        (Some(date), None, Some(name)) if !when.resolve(today).contains(date) => {
+            let dated = format!("{} {}", name.text, date.format("%-d %B"));
+            own.replacen(&name.text, &dated, 1)
+        }
+        _ => own,
+    }
 }
 
 /// What lies from one time to another, where that is one span of days: "Friday to Sunday".
@@ -308,7 +348,12 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
             })
         };
         let colon = ends(':');
-        let closed = ['.', '?', '!', ';', '。', '？', '！'].into_iter().any(ends) || gap.contains('\n');
+        // "vom 4. bis 6. Dezember": where numbers of days have a point.
+        let is_ordinal = gap == ". "
+            && text.get(..end).is_some_and(ends_with_day)
+            && (word.text.starts_with(char::is_lowercase) || spoken != 0 && !speaks(spoken, "en"));
+        let closed =
+            !is_ordinal && ['.', '?', '!', ';', '。', '？', '！'].into_iter().any(ends) || gap.contains('\n');
         if colon || closed || [',', '&', '、', '，'].into_iter().any(ends) {
             // A question or exclamation mark belongs to the piece it ends.
             let mark = gap.find(['?', '!']).map_or(0, |at| at + 1);
@@ -335,6 +380,12 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     out
 }
 
+/// Whether a text ends with a number of one or two digits.
+fn ends_with_day(text: &str) -> bool {
+    let digits = text.len() - text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    (1..=2).contains(&digits)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -343,6 +394,99 @@ mod tests {
 
     fn agent(name: &str) -> AgentType {
         AgentType::parse(name).unwrap()
+    }
+
+    #[test]
+    fn a_days_name_is_that_of_the_span_that_the_others_name() {
+        // A Saturday.
+        let today = NaiveDate::from_ymd_opt(2026, 11, 28).unwrap();
+        for (text, own, expected) in [
+            (
+                "a flat from Friday to Sunday and the weather there on Saturday",
+                "the weather there on Saturday in Lisbon",
+                "the weather there on Saturday 5 December in Lisbon",
+            ),
+            // Which day is meant, nothing says, or it is the same.
+            (
+                "a flat from Monday to Wednesday and the weather there on Saturday",
+                "on Saturday in Lisbon",
+                "on Saturday in Lisbon",
+            ),
+            (
+                "a flat and the weather there on Saturday",
+                "on Saturday in Lisbon",
+                "on Saturday in Lisbon",
+            ),
+            (
+                "a flat this weekend and the weather there on Saturday",
+                "on Saturday in Lisbon",
+                "on Saturday in Lisbon",
+            ),
+            (
+                "a flat from 4 to 20 December and the weather there on Saturday",
+                "on Saturday in Lisbon",
+                "on Saturday in Lisbon",
+            ),
+            (
+                "a flat from Friday to Sunday and the weather there tomorrow",
+                "tomorrow in Lisbon",
+                "tomorrow in Lisbon",
+            ),
+        ] {
+            assert_eq!(of_their_days(text, own.to_owned(), today), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_a_day_ends_no_sentence_where_it_has_a_point() {
+        for (text, expected) in [
+            (
+                "Das Wetter in Rom vom 4. bis 6. Dezember und eine Wohnung dort",
+                2,
+            ),
+            ("A flat in Oslo from 4 to 6. What is the weather there?", 2),
+            ("Where is order 1003. the weather in Oslo", 2),
+        ] {
+            assert_eq!(pieces(text).len(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_an_agent_cannot_do_without_it_gets_from_another_sentence_too() {
+        let card = |name: &str, schema: serde_json::Value| {
+            let examples = ["Will it rain in Oslo?".to_owned()];
+            let skill = crate::SkillText {
+                name,
+                examples: &examples,
+                input: Some(&schema),
+                ..crate::SkillText::default()
+            };
+            AgentBrief::new(agent(name), crate::CardText::default(), [skill])
+        };
+        let place = |required: &[&str]| {
+            serde_json::json!({"type": "object", "required": required,
+                "properties": {"places": {"type": "array", "items": {"type": "string", "format": "place"}}}})
+        };
+        let text = "A flat in Lisbon for two. And the weather there";
+        let pieces = pieces(text);
+        let (weather, stays) = (agent("weather"), agent("stays"));
+        let goes = [Goes::To(&stays), Goes::To(&weather)];
+        let known = goes.map(|goes| Known {
+            owner: match goes {
+                Goes::To(owner) => Some(owner),
+                _ => None,
+            },
+            asks: true,
+            is_nobodys: false,
+        });
+        for (required, expected) in [
+            (&["places"][..], "the weather there in Lisbon"),
+            (&[], "the weather there"),
+        ] {
+            let cards = [card("weather", place(required))];
+            let part = part(&cards, text, &pieces, (&known, &goes, &weather), None);
+            assert_eq!(part.message, expected);
+        }
     }
 
     proptest! {
@@ -367,7 +511,7 @@ mod tests {
             prop_assert_eq!(goes.len(), pieces.len());
             for (piece, goes) in pieces.iter().zip(&goes) {
                 let gets = |wanted: &AgentType| {
-                    let sent = part(&[], &text, &pieces, (&known, &self::goes(&text, &pieces, &known), wanted)).message;
+                    let sent = part(&[], &text, &pieces, (&known, &self::goes(&text, &pieces, &known), wanted), None).message;
                     sent.contains(piece.of(&text).trim())
                 };
                 match goes {

@@ -118,7 +118,7 @@ fn shown(step: &Step) -> String {
             };
             format!("plan {}", tasks.iter().map(one).collect::<Vec<_>>().join(" | "))
         }
-        other @ (Tool::CreateTask { .. } | Tool::UpdateTask { .. }) => format!("{other:?}"),
+        other @ Tool::UpdateTask { .. } => format!("{other:?}"),
         Tool::Invalid { reason, .. } => format!("invalid: {reason}"),
     };
     calls.iter().map(one).collect::<Vec<_>>().join(" | ")

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use domain::{AgentType, to_read};
+use chrono::NaiveDate;
+use domain::{AgentType, Timestamp, UserContext, to_read};
 use futures_util::future::try_join_all;
 use nlu::{Act, CardReader, EmbedError, Engine, Reading};
+use serde_json::Value;
 
 use super::lexical::{FITS, NEAR, texts};
 use super::order::{self, Piece};
@@ -130,6 +132,7 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
         pieces: &pieces,
         readings: &readings,
         whole: &whole,
+        today: prompt.today.as_ref().map(|today| today.date),
         is_by_words: false,
     };
     let answer = told.decide();
@@ -196,6 +199,7 @@ pub(super) fn by_words(prompt: &Prompt, before: &[Turn], text: &str) -> Answer {
         pieces: &pieces,
         readings: &readings,
         whole: &whole,
+        today: prompt.today.as_ref().map(|today| today.date),
         is_by_words: true,
     };
     // A few words that are of nobody's card may go on with whom was asked last; whether, its user says.
@@ -226,6 +230,7 @@ struct Told<'a> {
     /// Of each piece; none where there is only one.
     readings: &'a [Reading],
     whole: &'a Reading,
+    today: Option<NaiveDate>,
     /// Words alone say whom it is for, and never that it is for nobody.
     is_by_words: bool,
 }
@@ -265,9 +270,15 @@ impl Told<'_> {
             return Step::Choose { of, why }.into();
         }
         let goes = split::goes(self.text, self.pieces, &known);
-        let parts = distinct
-            .iter()
-            .map(|agent| split::part(self.agents, self.text, self.pieces, (&known, &goes, agent)));
+        let parts = distinct.iter().map(|agent| {
+            split::part(
+                self.agents,
+                self.text,
+                self.pieces,
+                (&known, &goes, agent),
+                self.today,
+            )
+        });
         let beside = match unplaced.as_slice() {
             [] => String::new(),
             unplaced => phrase::undone(unplaced),
@@ -317,6 +328,20 @@ impl Told<'_> {
             && reading.tells < TELLS
             && self.is_diluted(distinct)
             && !self.is_glued(at)
+            && !self.is_detail(at, distinct)
+    }
+
+    /// Whether one of these agents takes a number that a piece says, by its schema: "no more than 300 euros in total".
+    fn is_detail(&self, at: usize, agents: &[&AgentType]) -> bool {
+        let said = self.pieces.get(at).map_or("", |piece| piece.of(self.text));
+        let mut those = self
+            .agents
+            .iter()
+            .filter(|agent| agents.contains(&agent.agent_type()));
+        those.any(|agent| {
+            let read = agent.read(said, (Timestamp::from_millis(0), &UserContext::default()));
+            read.is_some_and(|read| read.data.values().any(Value::is_number))
+        })
     }
 
     /// Whether a piece is a part of a word: of an address, or of a number.
@@ -522,6 +547,7 @@ mod tests {
             pieces: &pieces,
             readings,
             whole,
+            today: None,
             is_by_words: false,
         };
         told.decide()

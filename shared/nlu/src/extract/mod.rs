@@ -49,6 +49,7 @@ use vocabulary::Vocabulary;
 
 pub use other_days::other_days;
 pub use takes::Takes;
+pub use timed::day_of;
 pub use vocabulary::is_function_word;
 
 /// Most values that are named as held by no field.

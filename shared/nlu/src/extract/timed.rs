@@ -27,6 +27,12 @@ pub(super) struct Timed {
     pub(super) unclear: Option<(String, String)>,
 }
 
+/// The day that a moment is by a user's clock.
+#[must_use]
+pub fn day_of(now: Timestamp, user: &UserContext) -> NaiveDate {
+    Clock::of(now, user).today
+}
+
 /// How time is read: whose today it is, and how dates are written there.
 #[derive(Clone, Copy)]
 pub(super) struct Clock {

@@ -145,7 +145,6 @@ fn turn() -> ModelTurn {
             output: 40,
             cached: 800,
         },
-        opaque: Some(json!({"signature": "s"})),
     }
 }
 

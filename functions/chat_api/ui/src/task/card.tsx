@@ -69,7 +69,7 @@ export function TaskCard({ card: shown, href, says, goesOn, isNewest, reply }: S
       </div>
       {!question && !isOver(card.state) && card.statusMessage && !says.includes(card.statusMessage.trim()) ? <p className="card-what">{card.statusMessage}</p> : null}
       {card.outcome ? <p className="card-what">{card.outcome}</p> : null}
-      {card.clauses && !plan ? <Clauses clauses={card.clauses} /> : null}
+      <Clauses clauses={card.clauses} plan={plan} />
       {plan ? <PlanSteps plan={plan} jobs={card.jobs ?? []} /> : null}
       {jobs.length > 0 ? (
         <ul className="card-jobs">

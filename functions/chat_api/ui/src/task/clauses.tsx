@@ -4,10 +4,12 @@ import type { Clause } from '../model.ts';
 import { named, words } from '../words.ts';
 import { Badge } from './badge.tsx';
 
-export function Clauses({ clauses }: { clauses: readonly Clause[] }) {
-  return (
+/** Of a task with a plan, whose steps tell the rest, what is left out of it. */
+export function Clauses({ clauses, plan }: { clauses: readonly Clause[] | null | undefined; plan: unknown }) {
+  const shown = (clauses ?? []).filter(({ fate }) => (plan ? fate === 'refused' : fate !== 'talk'));
+  return shown.length === 0 ? null : (
     <ul className="clauses" aria-label={words.parts}>
-      {clauses.filter(({ fate }) => fate !== 'talk').map(({ said, fate, agents }, place) => (
+      {shown.map(({ said, fate, agents }, place) => (
         <li key={place}>
           <q>{said}</q>
           {(agents ?? []).map(({ agentType, agentName, state }) => (

@@ -78,7 +78,7 @@ function Whole({ task, chat, close }: { task: Task; chat: string | null; close: 
       {chat === null && home !== null ? <p className="panel-chat"><Link href={`/chats/${encodeURIComponent(home)}`}>{words.inChat}</Link></p> : null}
       <div className="in-card"><Consent asked={task} /></div>
       <Actions task={task} />
-      {task.clauses && !task.plan ? <Clauses clauses={task.clauses} /> : null}
+      <Clauses clauses={task.clauses} plan={task.plan} />
       {task.plan ? <PlanSteps plan={task.plan} jobs={task.jobs} /> : null}
       {home !== null ? <div className="in-card"><RepliesThere card={cardOf(task)} chat={home} /></div> : null}
       <Tabs

@@ -8,8 +8,6 @@ use llm::{AgentBrief, Agents, CardText, Model, NoDraft, Prompt, SkillText, Step,
 use nlu::Engine;
 use tools::evals;
 
-use super::receivers;
-
 /// How two wishes are joined.
 const JOINED: [&str; 10] = [
     " and ",
@@ -51,10 +49,7 @@ async fn reached(model: &dyn Model, agents: &Agents, said: &str) -> (BTreeSet<Ag
         ..Prompt::default()
     };
     match model.step(&prompt, &mut NoDraft).await.expect("an answer").step {
-        Step::Call(calls) => {
-            let sent = calls.iter().flat_map(|call| receivers(&call.tool)).cloned();
-            (sent.collect(), Vec::new())
-        }
+        step @ Step::Call(_) => (step.sends().map(|(to, ..)| to.clone()).collect(), Vec::new()),
         Step::Choose { of, .. } => (BTreeSet::new(), of),
         Step::Say(_) => (BTreeSet::new(), Vec::new()),
     }

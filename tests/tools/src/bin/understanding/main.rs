@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use domain::AgentType;
-use llm::{AgentBrief, Agents, CardText, Model, NoDraft, Prompt, SkillText, Step, Tool, Turn};
+use llm::{AgentBrief, Agents, CardText, Model, NoDraft, Prompt, SkillText, Step, Turn};
 use nlu::Slot;
 use serde::Deserialize;
 use tools::evals;
@@ -282,10 +282,7 @@ async fn step(model: &dyn Model, agents: &Agents, row: &Row) -> (Step, bool) {
 }
 
 fn verdict(row: &Row, (step, tells): &(Step, bool), effects: &BTreeSet<AgentType>) -> Verdict {
-    let sent: BTreeSet<&AgentType> = match step {
-        Step::Call(calls) => calls.iter().flat_map(|call| receivers(&call.tool)).collect(),
-        Step::Say(_) | Step::Choose { .. } => BTreeSet::new(),
-    };
+    let sent: BTreeSet<&AgentType> = step.sends().map(|(to, ..)| to).collect();
     let offered: &[AgentType] = match step {
         Step::Choose { of, .. } => of,
         Step::Say(_) | Step::Call(_) => &[],
@@ -309,13 +306,5 @@ fn verdict(row: &Row, (step, tells): &(Step, bool), effects: &BTreeSet<AgentType
         (_, true) => Verdict::Missed,
         (_, false) if has_all || instead => Verdict::Right,
         (_, false) => Verdict::InPart,
-    }
-}
-
-fn receivers(tool: &Tool) -> Vec<&AgentType> {
-    match tool {
-        Tool::SendMessage { agent_type, .. } => vec![agent_type],
-        Tool::PlanTasks { tasks } => tasks.iter().map(|task| &task.agent_type).collect(),
-        _ => Vec::new(),
     }
 }

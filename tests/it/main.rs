@@ -15,6 +15,7 @@ mod consents_at_once;
 mod containers;
 mod conversations;
 mod ended;
+mod erased;
 mod extended_card;
 mod files;
 mod foreign;

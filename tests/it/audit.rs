@@ -165,6 +165,7 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
     admins(&local, &mut heard).await;
     taken_over(&local, &mut heard).await;
     shared(&local, &mut heard).await;
+    erased(&local, &mut heard).await;
     ended_elsewhere(&local, &mut heard).await;
     consents(&local, &mut heard).await;
     operators(&local, &mut heard).await;
@@ -414,6 +415,19 @@ async fn shared(local: &Local, heard: &mut Heard) {
             .step("its end", &[("share.end", "person-", object, "done")])
             .await;
     }
+}
+
+/// A guest has themselves erased.
+async fn erased(local: &Local, heard: &mut Heard) {
+    let guest = local.user("acme");
+    guest.ask("Hello").await;
+    heard.step("a guest", &[]).await;
+    let done = guest.call(Method::DELETE, "/api/me", None).await;
+    assert_eq!(done.status, 200, "{done:?}");
+    let id = done.json()["id"].as_str().expect("an id").to_owned();
+    heard
+        .step("an erasure", &[("person.erase", "guest-", &id, "done")])
+        .await;
 }
 
 /// Another issuer says that somebody has signed out there.

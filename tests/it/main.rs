@@ -16,6 +16,7 @@ mod containers;
 mod conversations;
 mod ended;
 mod evaluated;
+mod erased;
 mod extended_card;
 mod files;
 mod foreign;

@@ -127,6 +127,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             "takes over a guest's work, or leaves it",
             session::guest::guest,
         )
+        .delete(
+            "/api/me",
+            "erases whoever is here, and all that is kept of them",
+            session::me::erase,
+        )
         .post(
             "/api/chat",
             "takes a message of the user, and streams the answer",

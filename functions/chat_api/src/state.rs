@@ -66,8 +66,6 @@ pub struct ChatSettings {
     pub session_look: Duration,
     /// How long a session lasts.
     pub session_lifetime: Duration,
-    /// How long the host keeps a finished task: an answer that was not shown by then is gone.
-    pub task_retention: Duration,
 }
 
 impl Default for ChatSettings {
@@ -77,7 +75,6 @@ impl Default for ChatSettings {
             events_limit: Duration::from_secs(60),
             session_look: Duration::from_secs(5),
             session_lifetime: Duration::from_secs(30 * 24 * 3600),
-            task_retention: Duration::from_secs(30 * 24 * 3600),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::process::Stdio;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
@@ -13,6 +14,9 @@ use super::orders::operator;
 use super::place::Whose;
 use super::plan::Share;
 use local::functions::identity::display_name;
+
+/// How long to wait before an erasure is asked for again.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// Add, list, reset and remove a tenant's users
 #[derive(Subcommand)]
@@ -27,6 +31,8 @@ pub(super) enum User {
     Remove(One),
     /// Let a user use more, or less, of the tenant's plan than a tenth
     Share(Share),
+    /// Erase a person with all that is kept of them but their account, and print what was erased
+    Erase(Erased),
     /// End every sign-in of a person to the chat, also of a person of another issuer
     End(Person),
 }
@@ -67,6 +73,16 @@ pub(super) struct All {
 pub(super) struct One {
     /// The name to sign in with
     username: String,
+    #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
+    at: Where,
+}
+
+#[derive(Args)]
+pub(super) struct Erased {
+    /// The name they sign in with, or their id; without one, everybody who is being erased
+    name: Option<String>,
     #[command(flatten)]
     whose: Whose,
     #[command(flatten)]
@@ -145,6 +161,34 @@ impl User {
                 let body = json!({ "issuer": issuer, "subject": subject });
                 whose.ask(Method::POST, "/people/end", Some(&body)).await?;
                 outln!("ended every sign-in of {subject} at {issuer}");
+            }
+            Self::Erase(Erased { name, whose, at }) => {
+                let name = name.as_deref();
+                loop {
+                    let told = match at.aws {
+                        true => {
+                            let asked: Vec<&str> = std::iter::once("erase").chain(name).collect();
+                            let told = at.ask(&whose.tenant, &asked)?;
+                            serde_json::from_str(&told).map_err(Failure::other)?
+                        }
+                        false => {
+                            let body = json!({ "name": name });
+                            whose.ask(Method::POST, "/people/erase", Some(&body)).await?
+                        }
+                    };
+                    let erased = told.get("erased").and_then(Value::as_array);
+                    let erased = erased.map(Vec::as_slice).unwrap_or_default();
+                    if erased.is_empty() {
+                        return Err(Failure::other("there is nobody of that name to erase"));
+                    }
+                    // Agents have to hear first that their tasks are canceled.
+                    if erased.iter().any(|one| one["doneAt"].is_null()) {
+                        tokio::time::sleep(AGAIN).await;
+                        continue;
+                    }
+                    outln!("{}", serde_json::to_string_pretty(&told).map_err(Failure::other)?);
+                    break;
+                }
             }
             Self::List(All { whose, at }) => {
                 let told = match at.aws {

@@ -52,6 +52,13 @@ enum People {
         #[command(flatten)]
         whose: Whose,
     },
+    /// Erase a person with all that is kept of them, or go on with everybody who is being erased; tells it as JSON
+    Erase {
+        /// The name they sign in with, or their id
+        name: Option<String>,
+        #[command(flatten)]
+        whose: Whose,
+    },
     /// End every sign-in of a person to the chat
     End {
         /// The issuer that they sign in at, to the letter
@@ -218,6 +225,7 @@ impl People {
         | Self::Reset(whose)
         | Self::List(whose)
         | Self::Remove { whose, .. }
+        | Self::Erase { whose, .. }
         | Self::End { whose, .. }) = self;
         let store = store(&whose.stage).await?;
         let tenant = present(&store, &whose.tenant).await?;
@@ -260,6 +268,12 @@ impl People {
                 }
                 identity.remove_user(&tenant, username).await?;
                 Ok(format!("removed {username}"))
+            }
+            Self::Erase { name, .. } => {
+                let erasures = store.erasures();
+                let erased = erasures.erase_named(&tenant, name.as_deref(), SystemClock.now()).await?;
+                let told: Vec<_> = erased.iter().map(store::Erasure::certificate).collect();
+                Ok(serde_json::json!({ "erased": told }).to_string())
             }
             Self::End { issuer, subject, .. } => {
                 let wrong = |_| Failure::Subject(subject.clone());

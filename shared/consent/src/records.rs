@@ -155,6 +155,7 @@ impl ConsentStore {
 fn write_of(consent: &Consent) -> ConsentWrite<'_, Consent> {
     ConsentWrite {
         id: &consent.id,
+        owner: &consent.request.owner,
         document: consent,
         version: consent.version,
         expires_at: consent.expires_at,

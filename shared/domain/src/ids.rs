@@ -152,6 +152,17 @@ impl AgentName {
     }
 }
 
+/// The agents of the platform that keep tasks, consents and grants under names of their own; the host comes first, because it tells
+/// the others when a task is canceled.
+pub const OWN_AGENTS: [&str; 6] = [
+    AgentName::HOST,
+    "weather",
+    "airbnb",
+    "calendar",
+    "report",
+    "horizon",
+];
+
 impl ChatId {
     /// Where the chat lies that its owner's page calls so: another owner's chat of that name lies elsewhere.
     #[must_use]

@@ -45,6 +45,7 @@ mod plan;
 pub mod price;
 mod quota;
 mod rest;
+mod retention;
 mod setting;
 mod shared;
 mod sign_in;
@@ -68,7 +69,7 @@ pub use entropy::{Entropy, SystemEntropy};
 pub use grant::GrantKey;
 pub use heard::Heard;
 pub use ids::{
-    AgentId, AgentName, AgentType, ChatId, ContextId, InvalidId, MessageId, Owner, PushConfigId,
+    AgentId, AgentName, AgentType, ChatId, ContextId, InvalidId, MessageId, OWN_AGENTS, Owner, PushConfigId,
     RemoteTaskId, TaskId,
 };
 pub use job::{
@@ -86,6 +87,7 @@ pub use plan::{
 };
 pub use quota::{Limit, OverQuota, Quota, SHARES, STREAMS_OF_OWNER, ServicePlan, UNPACED, Whose};
 pub use rest::RECORDS;
+pub use retention::{Lasting, RETENTION, Retention, retention_of};
 pub use setting::{
     InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens, quota_of,
     start_of, tokens_per_day,

@@ -3,6 +3,7 @@
 
 use crate::brand::{ACCENT, ACCENT_DARK, BRAND, Scheme, parse_accent, parse_name};
 use crate::quota::{SHARES, parse_shares};
+use crate::retention::{RETENTION, Retention};
 use crate::{AgentType, InvalidContext, Quota, ServicePlan, UserContext};
 
 /// A change of one of a tenant's settings, checked.
@@ -50,7 +51,7 @@ const TOKENS_MAX: u64 = 1_000_000_000_000;
 
 impl SettingChange {
     /// Every setting there is.
-    pub const KEYS: [&'static str; 16] = [
+    pub const KEYS: [&'static str; 17] = [
         LOCALE,
         TIME_ZONE,
         PLAN,
@@ -67,6 +68,7 @@ impl SettingChange {
         ACCENT_DARK,
         SHARE,
         START,
+        RETENTION,
     ];
 
     /// Gives a setting a value; none takes it away.
@@ -89,6 +91,7 @@ impl SettingChange {
             START => value.map_or(Ok(()), |value| parse_start(value).map(drop)),
             PLAN => value.map_or(Ok(()), |value| parse_plan(value).map(drop)),
             SHARES => value.map_or(Ok(()), parse_shares),
+            RETENTION => value.map_or(Ok(()), |value| Retention::parse(value).map(drop)),
             TOKENS_PER_DAY => value.map_or(Ok(()), |value| parse_tokens(value).map(drop)),
             _ => value.map_or(Ok(()), |value| parse_limit(key, value, LIMIT_MAX).map(drop)),
         };
@@ -215,6 +218,7 @@ mod tests {
             ("plan", "team"),
             ("tasks_at_once", "7"),
             ("shares", "user-1=50"),
+            ("retention", "chats=90 tasks=14"),
         ] {
             let change = SettingChange::parse(key, Some(value)).unwrap();
             assert_eq!((change.key(), change.value()), (key, Some(value)));
@@ -224,7 +228,7 @@ mod tests {
         assert_eq!(
             unknown.to_string(),
             "there is no setting \"timezone\"; there are locale, timeZone, plan, tasks_per_day, tasks_at_once, \
-             streams, deliveries_per_minute, storage_mb, dollars_per_month, shares, tokens_per_day, brand, accent, accentDark, share, start"
+             streams, deliveries_per_minute, storage_mb, dollars_per_month, shares, tokens_per_day, brand, accent, accentDark, share, start, retention"
         );
         for (key, value) in [
             ("locale", "en_GB"),
@@ -242,6 +246,7 @@ mod tests {
             ("plan", "Team"),
             ("streams", "-1"),
             ("shares", "user-1"),
+            ("retention", "chats=0"),
         ] {
             let wrong = SettingChange::parse(key, Some(value)).unwrap_err();
             assert!(

@@ -48,6 +48,8 @@ actions! {
     ChatBackchannelLogout = "chat.backchannel_logout",
     /// Somebody who has signed in took over a guest's work.
     ChatTakeOver = "chat.take_over",
+    /// Somebody was erased with all that was kept of them.
+    PersonErase = "person.erase",
     /// Somebody shared a finished task by a link.
     ShareMake = "share.make",
     /// Somebody ended a share of theirs.

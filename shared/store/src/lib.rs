@@ -28,6 +28,7 @@ mod change;
 mod codec;
 mod count;
 mod dynamo;
+mod erasure;
 mod error;
 mod grants;
 mod identity;
@@ -59,6 +60,7 @@ pub use cards::{
     CardSignature, Cards, Declared, DeclaredType, Health, PendingCard, Put, RegisteredAgent, Visibility,
 };
 pub use count::{Calls, Capacity, counted, measured};
+pub use erasure::{Erasure, Erasures};
 pub use error::StoreError;
 pub use grants::{Claim, ConsentWrite, GivenGrant, Grants, StoredGrant};
 pub use identity::{
@@ -234,6 +236,12 @@ impl Store {
     #[must_use]
     pub fn ledger(&self) -> Ledger<'_> {
         Ledger { store: self }
+    }
+
+    /// Erases people.
+    #[must_use]
+    pub fn erasures(&self) -> Erasures<'_> {
+        Erasures { store: self }
     }
 
     /// What language models took.

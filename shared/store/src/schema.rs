@@ -268,3 +268,92 @@ fn indexes(table: Table) -> Result<Option<Vec<GlobalSecondaryIndex>>, StoreError
         .collect::<Result<_, _>>()
         .map(Some)
 }
+
+/// Why items of a kind end, or do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// Each has its end from the start, by what the text says: a retention of the tenant's ([`domain::Lasting`]), or a fixed time.
+    Ends(&'static str),
+    /// Each gets its end when its task is over, with it; none before.
+    WithTask,
+    /// None has an end, for this reason.
+    Stays(&'static str),
+}
+
+/// A kind of items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// What the name of its table ends in.
+    pub table: &'static str,
+    /// How its partition keys look; a star stands for any text.
+    pub partition: &'static str,
+    /// How its sort keys look, likewise.
+    pub sort: &'static str,
+    /// When items of it end.
+    pub life: Life,
+}
+
+/// Of several kinds that fit an item, the first is meant.
+macro_rules! kinds {
+    ($($table:literal $partition:literal $sort:literal $life:ident $(($why:literal))?;)*) => {
+        /// Every kind of items, the more special ones first.
+        pub const KINDS: &[Kind] = &[$(Kind {
+            table: $table, partition: $partition, sort: $sort, life: Life::$life $(($why))?,
+        },)*];
+    };
+}
+
+kinds! {
+    "tasks" "*#task#*" "DRAFT" Ends("an hour");
+    "tasks" "*#task#*" "STRAY#*" Ends("until it is called off, a day");
+    "tasks" "*#task#*" "*" WithTask;
+    "tasks" "*#message#*" "MESSAGE" WithTask;
+    "tasks" "*#host#vectors#*" "VECTORS" Ends("400 days");
+    "tasks" "*#host#private#*" "PRIVATE" Stays("says of a type of agents, not of people, that it asks for a sign-in; goes with the tenant");
+    "tasks" "*#host#usage#now" "TENANT" Stays("the tenant's one item of its present day and month, written over");
+    "tasks" "*#host#usage#*" "*" Ends("400 days, of a minute's pace an hour");
+    "tasks" "*#streams#*" "STREAMS" Ends("a day");
+    "sessions" "*#session#@@members" "*" Ends("the longest retention, after their last session");
+    "sessions" "*#session#@@rules" "RULES" Stays("whom the tenant lets in, one item; goes with the tenant");
+    "sessions" "*#session#@@erasures" "*" Ends("a month: a digest of whom, no name");
+    "sessions" "*#session#@*" "OPEN#*" Ends("with its session");
+    "sessions" "*#session#@*" "PUSH#*" Ends("subscriptions");
+    "sessions" "*#session#@*" "PUSHES" Stays("a mark without words, which goes with the last subscription");
+    "sessions" "*#session#@*" "SHARE#*" Ends("shares");
+    "sessions" "*#session#@*" "PERSON" Stays("from when on proofs count, and whose work is theirs; goes with an erasure");
+    "sessions" "*#session#@*" "ADOPTED" Stays("whose work a guest's is; goes with an erasure");
+    "sessions" "*#session#*" "*" Ends("a session's, a share's, a sign-out's own time");
+    "sessions" "*#chat#*" "*" Ends("chats, after the last use; a chat that was deleted a month");
+    "sessions" "*#grants" "*" Ends("grants, after their tokens were last renewed");
+    "sessions" "*#consent#*" "CONSENT" Ends("consents, after the end of their links");
+    "sessions" "*#state#*" "STATE" Ends("with the consent's link");
+    "registry" "*" "*" Stays("agents and their types, until somebody removes them");
+    "identity" "*#user#*" "USER" Stays("accounts, until somebody removes them");
+    "identity" "*#users" "*" Stays("the names of accounts, likewise");
+    "identity" "*#subject#*" "CONSENT#*" Stays("what a user agreed to of an application; goes with the account");
+    "identity" "*#client#*" "*" Stays("applications, which go with the tenant");
+    "identity" "*" "*" Ends("codes, refresh tokens, sign-ins and failures, each its own time");
+    "orders" "*" "*" Stays("made-up data of the order agent, imported and removed by its operator");
+    "tenants" "*" "*" Stays("the tenant itself, and that a name was one");
+}
+
+/// The kind of an item.
+#[must_use]
+pub fn kind_of(table: &str, (pk, sk): (&str, &str)) -> Option<&'static Kind> {
+    let of = |kind: &&Kind| table.ends_with(kind.table) && fits(kind.partition, pk) && fits(kind.sort, sk);
+    KINDS.iter().find(of)
+}
+
+/// Whether a text looks so.
+fn fits(pattern: &str, text: &str) -> bool {
+    let Some((begins, rest)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(text) = text.strip_prefix(begins) else {
+        return false;
+    };
+    text.char_indices()
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .any(|at| text.get(at..).is_some_and(|text| fits(rest, text)))
+}

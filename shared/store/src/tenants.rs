@@ -8,8 +8,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{
-    AgentType, Brand, Clock, LOGO, Owner, Quota, SHARE, SHARES, SettingChange, Tenant, Timestamp,
-    UserContext, default_context, may_share, quota_of, start_of, tokens_per_day,
+    AgentType, Brand, Clock, LOGO, Owner, Quota, Retention, SHARE, SHARES, SettingChange, Tenant, Timestamp,
+    UserContext, default_context, may_share, quota_of, retention_of, start_of, tokens_per_day,
 };
 
 use crate::change::{Change, text};
@@ -283,10 +283,22 @@ impl Tenants<'_> {
     /// read here.
     #[must_use]
     pub fn brand(&self, tenant: &Tenant) -> Brand {
+        let own = self.settings_read(tenant);
+        Brand::of(|key| own.get(key).map(String::as_str))
+    }
+
+    /// How long the tenant's things are kept, likewise.
+    #[must_use]
+    pub fn retention(&self, tenant: &Tenant) -> Retention {
+        let own = self.settings_read(tenant);
+        retention_of(|key| own.get(key).map(String::as_str))
+    }
+
+    fn settings_read(&self, tenant: &Tenant) -> TenantSettings {
         let names = self.store.inner.remembered.names();
         let record = names.get(tenant.name()).and_then(|(record, _)| record.as_ref());
         let own = record.filter(|record| record.prefix == tenant.prefix());
-        Brand::of(|key| own?.settings.get(key).map(String::as_str))
+        own.map(|record| record.settings.clone()).unwrap_or_default()
     }
 
     /// The tenant's epoch of shares, where its settings let people share: it is another one after each suspension and each change of

@@ -128,10 +128,6 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     pub(crate) fn put(&mut self, table: &str, item: Item, change: Change) -> Result<(), StoreError> {
         self.size += size_of(item.values());
         let put = conditioned!(Put::builder().table_name(table).set_item(Some(item)), change)

@@ -216,6 +216,8 @@ fn chat() -> impl Iterator<Item = Row> {
         row(("GET", "/api/session", ""), empty, 200),
         // Who has nothing to take over is told so, whoever it is.
         row(("POST", "/api/session/guest", ""), [Is(409); 2], 200),
+        // Whoever it is erases themselves, and nobody else.
+        row(("DELETE", "/api/me", ""), [Is(404), Hidden(200)], 200),
         row(("GET", "/api/chats", ""), empty, 200),
         row(("GET", "/api/chats/{id}/messages", ""), gone, 200),
         row(
@@ -399,6 +401,11 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
     let own = match &in_charge {
         Some(cookie) => cookie.clone(),
         None if row.route == "/api/session/guest" => session_after_guest(world).await,
+        None if row.route == "/api/me" => {
+            let somebody = world.local.user("acme");
+            somebody.ask("Hello").await;
+            somebody.cookie().expect("a session")
+        }
         None => world.user.cookie().expect("a session"),
     };
     let value = |cookie: &str| cookie.split_once('=').expect("a cookie").1.to_owned();
@@ -428,8 +435,10 @@ async fn ask_chat(world: &World, row: &Row, attack: Option<Attack>) -> Vec<Told>
             }
             less
         }
-        Some(Attack::WrongOwner) if row.route == "/api/chat" && row.operation != "reply" => {
-            // Somebody of whom no other row knows, as this one gives them a chat of that id.
+        Some(Attack::WrongOwner)
+            if row.route == "/api/me" || row.route == "/api/chat" && row.operation != "reply" =>
+        {
+            // Somebody of whom no other row knows, as these give them a chat of that id, or erase them.
             let somebody = world.local.user("acme");
             somebody.ask("Hello").await;
             vec![somebody.cookie()]

@@ -41,7 +41,7 @@ pub(crate) async fn rename(
     Ok(Json(shown(&named.ok_or(RouteError::Deleted)?)))
 }
 
-/// What runs in it is called off; its messages are removed, and no task of it is shared any more. A repeat goes on where the first broke off.
+/// What runs in it is called off; its messages and tasks are removed, and no task of it is shared any more. A repeat goes on where the first broke off.
 pub(crate) async fn delete(
     State(room): State<Arc<AppState>>,
     _: FromHere,
@@ -61,6 +61,16 @@ pub(crate) async fn delete(
         .await?;
     if ended > 0 {
         told(&room, Action::ShareEnd, &chat.owner, "chat");
+    }
+    // What was said stands in its tasks too.
+    let of = (&room.tenant, &chat.owner);
+    let erasures = room.store.erasures();
+    let left = erasures.erase_conversation(of, &chat.context_id, now).await?;
+    if left > 0 {
+        tracing::info!(
+            left,
+            "tasks of a deleted chat wait until those who work on them have heard"
+        );
     }
     Ok(StatusCode::NO_CONTENT)
 }

@@ -25,8 +25,8 @@ pub(crate) async fn edit(
     (owner, chat): (&Owner, &ChatId),
     message: &UserMessage,
 ) -> Result<(), RouteError> {
-    let sessions = room.store.sessions();
-    let Some(chat) = sessions.find_chat(&room.tenant, owner, chat).await? else {
+    let (sessions, now) = (room.store.sessions(), room.clock.now());
+    let Some(chat) = sessions.find_chat(&room.tenant, owner, chat, now).await? else {
         return Ok(());
     };
     if chat.deleted_at.is_some() {
@@ -34,7 +34,7 @@ pub(crate) async fn edit(
     }
     let Conversation {
         messages, answers, ..
-    } = sessions.conversation(&room.tenant, chat.place()).await?;
+    } = sessions.conversation(&room.tenant, chat.place(), now).await?;
     let Some(place) = messages.iter().position(|known| known.id == message.id) else {
         return Ok(());
     };
@@ -81,7 +81,7 @@ pub(crate) async fn edit(
         Files::Named => &[],
     };
     if !sessions
-        .edit_message(&room.tenant, chat.place(), (known, &message.body), files)
+        .edit_message(&room.tenant, chat.place(), (known, &message.body, now), files)
         .await?
     {
         return Err(RouteError::message_changed());

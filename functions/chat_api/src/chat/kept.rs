@@ -1,6 +1,6 @@
 //! Answers that are kept: a chat outlives the tasks in it, so that a final answer is stored as a UI message once it is shown.
 
-use domain::{ChatId, MessageId, Task, Tenant};
+use domain::{ChatId, MessageId, Task, Tenant, Timestamp};
 use serde_json::{Value, json};
 use store::{Store, StoredMessage};
 
@@ -27,6 +27,7 @@ pub(crate) async fn keep(
     chat: &ChatId,
     (answer_id, message_id): (&MessageId, &MessageId),
     task: &Task,
+    now: Timestamp,
 ) {
     if !task.status.state.is_terminal() {
         return;
@@ -37,7 +38,11 @@ pub(crate) async fn keep(
         body: answered(answer_id, message_id, task),
         edits: 0,
     };
-    if let Err(error) = store.sessions().keep_answer(&task.tenant, chat, &answer).await {
+    if let Err(error) = store
+        .sessions()
+        .keep_answer(&task.tenant, chat, &answer, now)
+        .await
+    {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(task.id = %task.id, error, "an answer that was shown is not kept yet");
     }

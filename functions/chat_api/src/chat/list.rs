@@ -50,7 +50,9 @@ async fn search(
 ) -> Result<Page<Chat>, RouteError> {
     let sessions = room.store.sessions();
     for _ in 1..PAGES_MAX {
-        let mut page = sessions.chats_of(&room.tenant, owner, request.clone()).await?;
+        let mut page = sessions
+            .chats_of(&room.tenant, owner, request.clone(), room.clock.now())
+            .await?;
         page.items
             .retain(|chat| chat.deleted_at.is_none() && chat.title.to_lowercase().contains(wanted));
         if !page.items.is_empty() || page.next.is_none() {

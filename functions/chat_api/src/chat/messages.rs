@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
-use domain::MessageId;
+use domain::{Lasting, MessageId};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use store::{Conversation, PageRequest, StoreError, StoredMessage};
@@ -37,7 +37,7 @@ pub(crate) async fn messages(
     OwnedChat(chat): OwnedChat,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, RouteError> {
-    let query = query.as_deref();
+    let (query, now) = (query.as_deref(), room.clock.now());
     let request = page_request(query)?;
     let is_paged = ["limit", "cursor"]
         .iter()
@@ -49,7 +49,7 @@ pub(crate) async fn messages(
     } = room
         .store
         .sessions()
-        .conversation(&room.tenant, chat.place())
+        .conversation(&room.tenant, chat.place(), now)
         .await?;
     let next = match is_paged {
         true => cut(&mut messages, &request)?,
@@ -60,6 +60,8 @@ pub(crate) async fn messages(
         .into_iter()
         .map(|answer| (answer.id, answer.body))
         .collect();
+    let retention = room.store.tenants().retention(&room.tenant);
+    let kept_for = retention.of(Lasting::Tasks);
     let (mut shown, mut new) = (Vec::with_capacity(messages.len() * 2), Vec::new());
     for StoredMessage {
         id,
@@ -76,7 +78,7 @@ pub(crate) async fn messages(
             kept.contains_key(answer)
         });
         let answer_id = turn.answer_id();
-        let gone = at.after(room.settings.task_retention) <= room.clock.now();
+        let gone = at.after(kept_for) <= now;
         match (turn.task, kept.get(&answer_id)) {
             (_, Some(answer)) => shown.push(linked(answer.clone())),
             (Some(task), None) => {
@@ -95,7 +97,7 @@ pub(crate) async fn messages(
     new.truncate(KEPT_AT_ONCE);
     let kept = new
         .iter()
-        .map(|(answer, message, task)| keep(&room.store, chat.place(), (answer, message), task));
+        .map(|(answer, message, task)| keep(&room.store, chat.place(), (answer, message), task, now));
     join_all(kept).await;
     if !new.is_empty() {
         tidy(&room.store, &room.tenant, chat.place()).await;

@@ -239,7 +239,8 @@ impl Relay {
 
     async fn end(&mut self, mut frames: Frames) -> Frames {
         let task = self.tail.task();
-        keep(&self.store, &self.chat, (&self.answer_id, &self.message_id), task).await;
+        let ids = (&self.answer_id, &self.message_id);
+        keep(&self.store, &self.chat, ids, task, task.status.at).await;
         if task.status.state.is_terminal() {
             tidy(&self.store, &task.tenant, &self.chat).await;
         }

@@ -29,7 +29,11 @@ pub(crate) async fn resume(
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     // The page knows the answer by the message it answers: the newest that this task took.
-    let messages = room.store.sessions().messages(&room.tenant, chat.place()).await?;
+    let messages = room
+        .store
+        .sessions()
+        .messages(&room.tenant, chat.place(), room.clock.now())
+        .await?;
     let turn = messages.iter().rev().find_map(|message| {
         let ui_id = user_message_id(&message.body)?;
         let turn = Turn::of(&chat.context_id, (&ui_id, message.edits), &tasks);

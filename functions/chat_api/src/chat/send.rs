@@ -159,7 +159,11 @@ async fn replied_to(
     id: TaskId,
 ) -> Result<Task, RouteError> {
     let task = room.find_task(owner, id).await?.ok_or(RouteError::NotFound)?;
-    let chat = room.store.sessions().find_chat(&room.tenant, owner, chat).await?;
+    let chat = room
+        .store
+        .sessions()
+        .find_chat(&room.tenant, owner, chat, room.clock.now())
+        .await?;
     let own = chat.is_some_and(|chat| chat.context_id == task.context_id);
     own.then_some(task).ok_or(RouteError::NotFound)
 }

@@ -40,7 +40,7 @@ pub(crate) async fn bring_back(
     let unknown = || invalid("a file part names a file that is not kept here: send its bytes as base64 data");
     let sessions = room.store.sessions();
     let chat = sessions
-        .find_chat(&room.tenant, owner, chat)
+        .find_chat(&room.tenant, owner, chat, room.clock.now())
         .await?
         .ok_or_else(unknown)?;
     if chat.deleted_at.is_some() {

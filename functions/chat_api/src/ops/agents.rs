@@ -25,7 +25,7 @@ use crate::state::AppState;
 /// So many days of usage are told, today first.
 const DAYS: u32 = 14;
 /// So long after a sign-in a person may change what is more than their own.
-const CHANGES_FOR: Duration = Duration::from_secs(15 * 60);
+pub(crate) const CHANGES_FOR: Duration = Duration::from_secs(15 * 60);
 
 /// Somebody who has signed in and looks after the tenant.
 pub(crate) struct Operator(pub(crate) Owner);

@@ -1,5 +1,6 @@
 //! `GET` and `PATCH /api/admin/settings`: what the tenant's admins set for it: the language and time zone of whoever names none, and
-//! how its page looks and which agents it begins with, whether finished tasks may be shared, which users have another share of its plan than a tenth. What the operator alone sets is not here.
+//! how its page looks and which agents it begins with, whether finished tasks may be shared, which users have another share of its plan than a tenth, and how long things
+//! are kept. What the operator alone sets is not here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
-use domain::{SHARES, SettingChange, TIME_ZONE};
+use domain::{RETENTION, SHARES, SettingChange, TIME_ZONE};
 use serde_json::Value;
 use store::audit::{self, Action, Actor};
 use store::{Member, PageRequest, TenantSettings};
@@ -18,7 +19,7 @@ use crate::session::guard::MayChange;
 use crate::state::AppState;
 
 /// What an admin may set.
-const OF_ADMINS: [&str; 8] = [
+const OF_ADMINS: [&str; 9] = [
     "locale",
     "timeZone",
     "brand",
@@ -27,6 +28,7 @@ const OF_ADMINS: [&str; 8] = [
     "share",
     "start",
     SHARES,
+    RETENTION,
 ];
 /// Most bytes of a body.
 const BODY_MAX: usize = 4 * 1024;

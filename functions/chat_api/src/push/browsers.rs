@@ -12,7 +12,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use domain::{ExposeSecret, Owner, TaskId, Timestamp};
+use domain::{ExposeSecret, Lasting, Owner, TaskId, Timestamp};
 use futures_util::future::join_all;
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -25,9 +25,7 @@ use crate::session::guard::{FromHere, MayChange};
 use crate::session::visitor::{Seen, Visitor};
 use crate::state::AppState;
 
-/// How long a browser is told that is never here.
-const LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
-/// So often that is put off.
+/// So often the end of a subscription is put off.
 const SLIDES_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// Most bytes of a push service's address.
 const ENDPOINT_MAX: usize = 2048;
@@ -71,6 +69,12 @@ pub(crate) async fn show(
     Ok(Json(json!({"key": room.push.public(), "on": is_on})))
 }
 
+/// How long a subscription lasts whose browser is not here again.
+fn lasts(room: &AppState) -> Duration {
+    let retention = room.store.tenants().retention(&room.tenant);
+    retention.of(Lasting::Subscriptions)
+}
+
 /// Once a day the end of a subscription is put off, and what it was proved by renewed.
 async fn slid(
     room: &AppState,
@@ -83,12 +87,13 @@ async fn slid(
         return Ok(());
     };
     let is_its_own = session.pushes.here.as_ref() == Some(&found.id);
-    if is_its_own && found.expires_at.since(now) + SLIDES_EVERY > LIFETIME {
+    let lasts = lasts(room);
+    if is_its_own && found.expires_at.since(now) + SLIDES_EVERY > lasts {
         return Ok(());
     }
     let found = PushSubscription {
         person: session.person,
-        expires_at: now.after(LIFETIME),
+        expires_at: now.after(lasts),
         ..found
     };
     let sessions = room.store.sessions();
@@ -164,7 +169,7 @@ pub(crate) async fn subscribe(
         id,
         person: session.person,
         created_at: now,
-        expires_at: now.after(LIFETIME),
+        expires_at: now.after(lasts(&room)),
         told: None,
     };
     sessions

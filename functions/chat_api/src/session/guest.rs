@@ -143,7 +143,11 @@ async fn has_work(room: &AppState, person: &Owner) -> Result<bool, RouteError> {
         limit: 1,
         cursor: None,
     };
-    let chats = room.store.sessions().chats_of(&room.tenant, person, one).await?;
+    let chats = room
+        .store
+        .sessions()
+        .chats_of(&room.tenant, person, one, room.clock.now())
+        .await?;
     let tasks = room.store.tasks();
     let tasks = tasks.heads(&room.tenant, &room.agent, person, 1).await?;
     Ok(!chats.items.is_empty() || !tasks.is_empty())
@@ -159,7 +163,7 @@ pub(crate) async fn question(room: &AppState, session: &LiveSession) -> Result<O
         cursor: None,
     };
     let sessions = room.store.sessions();
-    let chats = sessions.chats_of(&room.tenant, &asked.guest.owner, all);
+    let chats = sessions.chats_of(&room.tenant, &asked.guest.owner, all, room.clock.now());
     let chats = chats.await?.items;
     let mut kept = Vec::new();
     for chat in &chats {

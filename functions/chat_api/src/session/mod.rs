@@ -3,6 +3,7 @@
 pub(crate) mod connections;
 pub(crate) mod guard;
 pub(crate) mod guest;
+pub(crate) mod me;
 pub(crate) mod owned;
 pub(crate) mod place;
 pub(crate) mod seat;

@@ -22,7 +22,11 @@ impl FromRequestParts<Arc<AppState>> for MaybeChat {
             return Ok(Self(None));
         };
         let sessions = room.store.sessions();
-        Ok(Self(sessions.find_chat(&room.tenant, &owner, &id).await?))
+        Ok(Self(
+            sessions
+                .find_chat(&room.tenant, &owner, &id, room.clock.now())
+                .await?,
+        ))
     }
 }
 

@@ -4,12 +4,11 @@
 //! The link is told once: its hash is stored. What it leads to is looked at with each reading ([`AppState::shared`]).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
-use domain::{ExposeSecret, Owner, Task, TaskState};
+use domain::{ExposeSecret, Lasting, Owner, Task, TaskState};
 use http::StatusCode;
 use outbound::below;
 use serde::Deserialize;
@@ -24,8 +23,6 @@ use crate::session::visitor::{Seen, Visitor};
 use crate::share::sources::{Sources, is_name};
 use crate::state::AppState;
 
-/// How long a link leads to its task.
-const LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
 /// What tokens of links begin with, so that scanners and people know one.
 const TOKEN_PREFIX: &str = "swl";
 /// Most bytes of a body, and most names that it agrees to.
@@ -85,6 +82,7 @@ pub(crate) async fn make(
             "you share a hundred tasks already: end one first",
         );
     }
+    let retention = room.store.tenants().retention(tenant);
     let token = auth::token::link(TOKEN_PREFIX, room.entropy.as_ref());
     let share = Share {
         task: task.id,
@@ -95,7 +93,7 @@ pub(crate) async fn make(
         agreed: asked.into_iter().map(|one| one.id).collect(),
         epoch,
         created_at: now,
-        ends_at: now.after(LASTS),
+        ends_at: now.after(retention.of(Lasting::Shares)),
     };
     let hash = auth::token::hash(token.expose_secret());
     sessions.share(tenant, &hash, &share).await?;

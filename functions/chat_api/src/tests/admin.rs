@@ -250,9 +250,9 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         (StatusCode::CONFLICT, Some("tenant_unknown"))
     );
     world.store.tenants().add(&world.tenant).await.unwrap();
-    let none = json!({"locale": null, "timeZone": null, "brand": null, "accent": null, "accentDark": null, "share": null, "shares": null, "start": null});
+    let none = json!({"locale": null, "timeZone": null, "brand": null, "accent": null, "accentDark": null, "share": null, "shares": null, "start": null, "retention": null});
     assert_eq!(ada.get(&app, path).await.json(), none);
-    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4", "share": "on", "shares": "person-ada=25", "start": "echo, weather"});
+    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4", "share": "on", "shares": "person-ada=25", "start": "echo, weather", "retention": "chats=90 tasks=14"});
     let answered = change(set.clone()).await;
     assert_eq!((answered.status, answered.json()), (StatusCode::OK, set.clone()));
     assert!(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use domain::Owner;
+use domain::{Clock as _, Owner};
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -123,12 +123,15 @@ async fn left(world: &World, browser: &Browser, chat: &str) -> Conversation {
     let owner: Owner = session.unwrap().owner;
     let chat = domain::ChatId::parse(chat).unwrap();
     let chat = sessions
-        .find_chat(&world.tenant, &owner, &chat)
+        .find_chat(&world.tenant, &owner, &chat, world.clock.now())
         .await
         .unwrap()
         .unwrap();
     assert!(chat.deleted_at.is_some());
-    sessions.conversation(&world.tenant, chat.place()).await.unwrap()
+    sessions
+        .conversation(&world.tenant, chat.place(), world.clock.now())
+        .await
+        .unwrap()
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@
 //! | `POST /admin/tenants/{name}/users` with `{"username", "roles"}` | adds a user; the answer has the password |
 //! | `POST /admin/tenants/{name}/users/{user}/reset` | gives a user another password, and ends every sign-in |
 //! | `DELETE /admin/tenants/{name}/users/{user}` | takes a user away, and ends every sign-in |
+//! | `POST /admin/tenants/{name}/people/erase` with `{"name"}` | erases a person, and tells how far that is; without a name all that were begun |
 //! | `POST /admin/tenants/{name}/people/end` with `{"issuer", "subject"}` | ends every sign-in of a person |
 //! | `GET /admin/tenants/{name}/issuers` | where people sign in |
 //! | `PUT /admin/tenants/{name}/issuers` with `{"offered", "requireAcr"}` | says which issuers are offered, and what is demanded |
@@ -129,6 +130,11 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
             "/tenants/{name}/people/end",
             "ends every sign-in of a person",
             users::end,
+        )
+        .post(
+            "/tenants/{name}/people/erase",
+            "erases a person, or goes on with those who are being erased",
+            users::erase,
         )
         .get(
             "/tenants/{name}/issuers",

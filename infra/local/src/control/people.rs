@@ -168,6 +168,27 @@ impl Control {
         Ok(())
     }
 
+    /// Erases a person of this name or id, or goes on with all who are being erased; the certificates.
+    pub(crate) async fn erase_people(
+        &self,
+        name: &Tenant,
+        person: Option<&str>,
+    ) -> Result<Vec<serde_json::Value>, ChangeError> {
+        let tenant = self.named(name)?;
+        let part = |error| ChangeError::from(StartError::part("table of people")(error));
+        let erasures = self.site.store.erasures();
+        let mut told_of = Vec::new();
+        for erasure in erasures
+            .erase_named(&tenant, person, self.site.clock.now())
+            .await
+            .map_err(part)?
+        {
+            told(Action::PersonErase, Some(&tenant), &erasure.id);
+            told_of.push(erasure.certificate());
+        }
+        Ok(told_of)
+    }
+
     async fn keep_users(
         &self,
         vault: &mut Vault,

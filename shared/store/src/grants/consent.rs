@@ -2,9 +2,7 @@
 //!
 //! What a consent is, and how it moves, is the room `consent`'s to say; here it is a document with a version.
 
-use std::time::Duration;
-
-use domain::{Tenant, Timestamp};
+use domain::{Lasting, Owner, Tenant, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -17,19 +15,18 @@ use crate::record::{document_of, fits_key, record};
 use crate::tasks::expiry;
 use crate::transact::{Transacted, Writes};
 
-/// How long a consent is kept after its end, so that an old link still finds the task it was for.
-const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 3600);
-
 /// A consent as it is to be written.
 #[derive(Debug)]
 pub struct ConsentWrite<'a, T> {
     /// Its id.
     pub id: &'a str,
+    /// Who is asked.
+    pub owner: &'a Owner,
     /// The whole of it. It holds the version as well, for releases that read it there.
     pub document: &'a T,
     /// The version that it has then, from 1. A change is written over the version before, and no other.
     pub version: u64,
-    /// The end of its link. It is found for 30 days after that.
+    /// The end of its link. It is found for some time after that.
     pub expires_at: Timestamp,
 }
 
@@ -43,6 +40,11 @@ struct ConsentItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     written_by: Option<String>,
     expires_at: i64,
+    // Its place in the index is there for whoever erases its owner.
+    #[serde(skip_deserializing)]
+    owner_pk: String,
+    #[serde(skip_deserializing)]
+    owner_sk: String,
 }
 
 /// Which consent a state belongs to.
@@ -53,11 +55,11 @@ struct State {
 }
 
 /// The change that writes the next version where nobody else has changed it.
-fn next_version<T: Serialize>(write: &ConsentWrite<'_, T>) -> Result<Change, StoreError> {
+fn next_version<T: Serialize>(write: &ConsentWrite<'_, T>, kept_until: i64) -> Result<Change, StoreError> {
     Ok(Change::new()
         .set("body", text(document("the consent", write.document)?))
         .set("version", number(write.version))
-        .set("expires_at", number(expiry(write.expires_at.after(REMEMBERED))))
+        .set("expires_at", number(kept_until))
         .when("#version = :seen")
         .value("seen", number(write.version.saturating_sub(1))))
 }
@@ -74,6 +76,12 @@ fn is_own(written: &Written, write: &str) -> bool {
 }
 
 impl Grants<'_> {
+    /// How long a consent is kept after the end of its link, so that an old one still finds the task it was for.
+    fn kept_until(&self, tenant: &Tenant, ends: Timestamp) -> i64 {
+        let retention = self.store.tenants().retention(tenant);
+        expiry(ends.after(retention.of(Lasting::Consents)))
+    }
+
     fn consent_key(&self, tenant: &Tenant, id: &str) -> Key {
         (
             format!("{}#consent#{id}", self.place(tenant)),
@@ -104,9 +112,9 @@ impl Grants<'_> {
         writes.update(
             self.table(),
             &self.consent_key(given.key.tenant, consent.id),
-            next_version(&consent)?,
+            next_version(&consent, self.kept_until(given.key.tenant, consent.expires_at))?,
         )?;
-        writes.update(self.table(), &at, Self::given(&given)?)?;
+        writes.update(self.table(), &at, self.given(&given)?)?;
         let done = self.store.transact(writes).await?;
         Ok(matches!(done, Transacted::Done))
     }
@@ -128,7 +136,9 @@ impl Grants<'_> {
             body: document("the consent", consent.document)?,
             version: consent.version,
             written_by: Some(write.clone()),
-            expires_at: expiry(consent.expires_at.after(REMEMBERED)),
+            expires_at: self.kept_until(tenant, consent.expires_at),
+            owner_pk: self.consents_of(tenant, consent.owner),
+            owner_sk: consent.id.to_owned(),
         };
         let absent = Change::new().when("attribute_not_exists(#pk)");
         let written = self.store.put(self.table(), encode(&item)?, absent).await?;
@@ -166,7 +176,7 @@ impl Grants<'_> {
         state_hash: Option<&str>,
     ) -> Result<bool, StoreError> {
         let key = self.consent_key(tenant, consent.id);
-        let change = next_version(&consent)?;
+        let change = next_version(&consent, self.kept_until(tenant, consent.expires_at))?;
         let Some(state_hash) = state_hash else {
             let write = self.store.mark();
             let change = change.set("written_by", text(&write));

@@ -5,7 +5,7 @@ mod consent;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{AgentName, GrantKey, Owner, Tenant, Timestamp};
+use domain::{AgentName, GrantKey, Lasting, Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, number, text};
@@ -41,7 +41,7 @@ pub struct StoredGrant {
     pub created_at: Timestamp,
     /// When its tokens last changed.
     pub updated_at: Timestamp,
-    /// When it ends, in whole seconds, where it is a guest's.
+    /// When it ends, in whole seconds, unless its tokens are renewed. Those of older releases that are no guest's do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
     /// Who gave it, and how they had signed in: it is good as long as such people are let in. Nobody who is known where it is a guest's.
@@ -97,14 +97,11 @@ pub struct Grants<'s> {
     pub(crate) agent: Option<&'s AgentName>,
 }
 
-/// The changes that give an owner's grant other tokens.
-fn tokens(owner: &Owner, scopes: &[String], sealed: &str, now: Timestamp) -> Result<Change, StoreError> {
+/// The changes that give a grant other tokens, and until when it lasts if nobody renews them.
+fn tokens(scopes: &[String], sealed: &str, (now, until): (Timestamp, i64)) -> Result<Change, StoreError> {
     document("the grant", &(scopes, sealed))?;
-    let change = match owner.is_guest() {
-        true => Change::new().set("expires_at", number(expiry(now.after(GUESTS_LAST)))),
-        false => Change::new(),
-    };
-    Ok(change
+    Ok(Change::new()
+        .set("expires_at", number(until))
         .set("scopes", AttributeValue::L(scopes.iter().map(text).collect()))
         .set("sealed", text(sealed))
         .set("updated_at", text(now))
@@ -127,8 +124,13 @@ impl<'s> Grants<'s> {
         }
     }
 
-    fn partition(&self, tenant: &Tenant, owner: &Owner) -> String {
+    pub(crate) fn partition(&self, tenant: &Tenant, owner: &Owner) -> String {
         format!("{}#owner#{owner}#grants", self.place(tenant))
+    }
+
+    /// Where an owner's requests for consent are listed.
+    pub(crate) fn consents_of(&self, tenant: &Tenant, owner: &Owner) -> String {
+        format!("{}#owner#{owner}#consents", self.place(tenant))
     }
 
     /// The resource's digest has a fixed length, so that no provider can be mistaken for another with it.
@@ -138,9 +140,10 @@ impl<'s> Grants<'s> {
     }
 
     /// The change that stores a grant over the one there is.
-    fn given(given: &GivenGrant<'_>) -> Result<Change, StoreError> {
+    fn given(&self, given: &GivenGrant<'_>) -> Result<Change, StoreError> {
         let (grant, now) = (given.key, given.now);
-        let change = tokens(grant.owner, given.scopes, given.sealed, now)?;
+        let until = self.lasts(grant, now);
+        let change = tokens(given.scopes, given.sealed, (now, until))?;
         let change = match given.person {
             Some(person) => change.set(
                 "person",
@@ -157,6 +160,16 @@ impl<'s> Grants<'s> {
             .value("start", number(now.millis())))
     }
 
+    /// When a grant ends whose tokens are new now.
+    fn lasts(&self, grant: GrantKey<'_>, now: Timestamp) -> i64 {
+        let retention = self.store.tenants().retention(grant.tenant);
+        let lasts = retention.of(Lasting::Grants);
+        expiry(now.after(match grant.owner.is_guest() {
+            true => lasts.min(GUESTS_LAST),
+            false => lasts,
+        }))
+    }
+
     /// Stores a grant, over the one there is.
     ///
     /// # Errors
@@ -164,7 +177,7 @@ impl<'s> Grants<'s> {
     pub async fn put_grant(&self, given: GivenGrant<'_>) -> Result<StoredGrant, StoreError> {
         let key = self.key(&given.key);
         fits_key("the grant", &key)?;
-        let change = Self::given(&given)?;
+        let change = self.given(&given)?;
         match self.store.update(self.table(), &key, change).await? {
             Written::Done(item) => self.grant(item),
             Written::Refused(_) => Err(inconsistent(self.table(), &key, "refused without a condition")),
@@ -265,7 +278,8 @@ impl<'s> Grants<'s> {
         sealed: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let change = tokens(grant.owner, scopes, sealed, now)?
+        let until = self.lasts(grant, now);
+        let change = tokens(scopes, sealed, (now, until))?
             .set_to("version", "#version + :one")
             .when("#version = :seen")
             .value("seen", number(seen_version));

@@ -97,6 +97,11 @@ impl Ended {
     }
 }
 
+/// Where an owner's share of a day is counted.
+pub(crate) fn owner_day_key(tenant: &Tenant, owner: &Owner, day: NaiveDate) -> Key {
+    (day_key(tenant, day).0, format!("{OWNER}{owner}"))
+}
+
 /// A task in the ledger: whose it is, and the mark by which it is in its owner's item.
 struct Place {
     tenant: Tenant,
@@ -118,7 +123,7 @@ impl Place {
     }
 
     fn owner_key(&self, day: NaiveDate) -> Key {
-        (day_key(&self.tenant, day).0, format!("{OWNER}{}", self.owner))
+        owner_day_key(&self.tenant, &self.owner, day)
     }
 
     /// The item of the day in which the task began.

@@ -1,6 +1,6 @@
 //! An owner's chats.
 
-use domain::{ChatId, ContextId, Owner, Tenant, Timestamp};
+use domain::{ChatId, ContextId, Lasting, Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Sessions;
@@ -9,6 +9,7 @@ use crate::codec::{Item, Key, decode, encode, fits, inconsistent};
 use crate::dynamo::Written;
 use crate::page::Listing;
 use crate::schema::BY_OWNER;
+use crate::tasks::{expiry, is_over};
 use crate::{Page, PageRequest, StoreError};
 
 /// The place of a chat's first message.
@@ -38,6 +39,9 @@ pub struct Chat {
     /// When it was deleted: of what was said in it nothing is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<Timestamp>,
+    /// From then on it does not exist, in whole seconds: each use moves that. Chats of older releases get their end with their next use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
 }
 
 impl Chat {
@@ -73,7 +77,7 @@ pub(super) fn chat_key(tenant: &Tenant, chat: &ChatId) -> Key {
     (format!("{}#chat#{chat}", tenant.prefix()), "CHAT".to_owned())
 }
 
-pub(super) fn owner_partition(tenant: &Tenant, owner: &Owner) -> String {
+pub(crate) fn owner_partition(tenant: &Tenant, owner: &Owner) -> String {
     format!("{}#owner#{owner}", tenant.prefix())
 }
 
@@ -95,8 +99,11 @@ impl Sessions<'_> {
         now: Timestamp,
     ) -> Result<Opened, StoreError> {
         fits("the chat's title", title.len(), TITLE_LIMIT)?;
-        if let Some(known) = self.find_chat(tenant, owner, chat).await? {
-            return Ok(Opened::Known(known));
+        match self.kept_chat(tenant, owner, chat).await? {
+            Some(known) if !is_over(known.expires_at, now) => return Ok(Opened::Known(known)),
+            // What was said in it must not be read in the new one.
+            Some(known) => self.remove_said(&chat_key(tenant, known.place())).await?,
+            None => {}
         }
         let place = chat.of_owner(owner);
         let key = chat_key(tenant, &place);
@@ -112,13 +119,16 @@ impl Sessions<'_> {
                 created_at: now,
                 updated_at: now,
                 deleted_at: None,
+                expires_at: Some(self.chats_end(tenant, now)),
             },
             announced: FIRST,
             owner_pk: owner_partition(tenant, owner),
             owner_sk: sorted_at(now, chat),
         };
-        let absent = Change::new().when("attribute_not_exists(#pk)");
-        let known: ChatItem = match self.store.put(self.table(), encode(&item)?, absent).await? {
+        let free = Change::new()
+            .when("attribute_not_exists(#pk) OR #expires_at <= :now_s")
+            .value("now_s", number(now.seconds()));
+        let known: ChatItem = match self.store.put(self.table(), encode(&item)?, free).await? {
             Written::Done(_) => return Ok(Opened::New(item.chat)),
             Written::Refused(Some(known)) => decode(self.table(), known)?,
             Written::Refused(None) => match self.store.item(self.table(), &key).await? {
@@ -134,6 +144,18 @@ impl Sessions<'_> {
     /// # Errors
     /// What the database says.
     pub async fn find_chat(
+        &self,
+        tenant: &Tenant,
+        owner: &Owner,
+        chat: &ChatId,
+        now: Timestamp,
+    ) -> Result<Option<Chat>, StoreError> {
+        let found = self.kept_chat(tenant, owner, chat).await?;
+        Ok(found.filter(|chat| !is_over(chat.expires_at, now)))
+    }
+
+    /// The same, also one that is over.
+    async fn kept_chat(
         &self,
         tenant: &Tenant,
         owner: &Owner,
@@ -160,6 +182,7 @@ impl Sessions<'_> {
         tenant: &Tenant,
         owner: &Owner,
         page: PageRequest,
+        now: Timestamp,
     ) -> Result<Page<Chat>, StoreError> {
         let partition = owner_partition(tenant, owner);
         let listing = Listing {
@@ -170,10 +193,9 @@ impl Sessions<'_> {
         let (keys, next) = listing.page(self.store, &page).await?;
         let mut found = self.store.items(self.table(), &keys).await?;
         let items = keys.into_iter().filter_map(|key| found.remove(&key));
-        Ok(Page {
-            items: items.map(|item| self.chat(item)).collect::<Result<_, _>>()?,
-            next,
-        })
+        let mut items: Vec<Chat> = items.map(|item| self.chat(item)).collect::<Result<_, _>>()?;
+        items.retain(|chat| !is_over(chat.expires_at, now));
+        Ok(Page { items, next })
     }
 
     /// Gives the next message its place, and moves the chat up its owner's list. A message of the past, such as a late
@@ -200,10 +222,43 @@ impl Sessions<'_> {
             Written::Refused(Some(_)) => self.store.update(self.table(), &key, count).await?,
             written => written,
         };
-        match written {
-            Written::Done(item) => Ok(Some(decode::<ChatItem>(self.table(), item)?.announced)),
-            Written::Refused(_) => Ok(None),
+        let Written::Done(item) = written else {
+            return Ok(None);
+        };
+        let known: ChatItem = decode(self.table(), item)?;
+        self.move_end(tenant, &key, known.chat.expires_at, at).await?;
+        Ok(Some(known.announced))
+    }
+
+    /// When what is written into a chat now ends: not before the chat, whose end nobody has moved further yet.
+    pub(super) fn chats_end(&self, tenant: &Tenant, now: Timestamp) -> i64 {
+        let retention = self.store.tenants().retention(tenant);
+        expiry(now.after(retention.of(Lasting::Chats)))
+    }
+
+    /// Moves the end of a chat that is used, and of all that is in it, where that is worth the writes: once in an eighth of the time
+    /// that it is kept, or where that time is another one by now. The chat itself comes last, so that what breaks off is done
+    /// with the next use, and nothing in it ends before it.
+    async fn move_end(
+        &self,
+        tenant: &Tenant,
+        key: &Key,
+        known: Option<i64>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let end = self.chats_end(tenant, now);
+        let slack = end.saturating_sub(now.seconds()) / 8;
+        if known.is_some_and(|known| (end - slack..=end).contains(&known)) {
+            return Ok(());
         }
+        let said = self.said_in(key).await?;
+        for place in said.iter().chain([key]) {
+            let change = Change::new()
+                .set("expires_at", number(end))
+                .when("attribute_exists(#pk)");
+            self.store.update(self.table(), place, change).await?;
+        }
+        Ok(())
     }
 
     fn chat(&self, item: Item) -> Result<Chat, StoreError> {

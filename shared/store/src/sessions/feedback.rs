@@ -34,6 +34,8 @@ pub(super) struct FeedbackItem {
     pub(super) task: TaskId,
     pub(super) verdict: Verdict,
     at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
 }
 
 impl Sessions<'_> {
@@ -62,6 +64,7 @@ impl Sessions<'_> {
             task,
             verdict,
             at: now,
+            expires_at: Some(self.chats_end(tenant, now)),
         };
         self.store
             .put(self.table(), encode(&item)?, Change::new())

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{ChatId, MessageId, Tenant};
+use domain::{ChatId, MessageId, Tenant, Timestamp};
 use serde_json::Value;
 
 use super::chats::{FIRST, chat_key};
@@ -12,6 +12,7 @@ use super::{Added, Sessions, StoredMessage};
 use crate::StoreError;
 use crate::change::{Change, number, text};
 use crate::codec::{DOCUMENT_LIMIT, Item, Key, VERSION, document, encode, inconsistent, keyed};
+use crate::schema::EXPIRES_AT;
 use crate::transact::{Transacted, Writes};
 
 /// What the sort keys of pieces begin with: behind all that is read with a chat.
@@ -47,13 +48,14 @@ impl Sessions<'_> {
         let Some(order) = order else {
             return Ok(Added::NoChat);
         };
+        let end = self.chats_end(tenant, message.at);
         let mut writes = Writes::default();
         let here = Change::new().when("attribute_exists(#pk) AND attribute_not_exists(#deleted_at)");
         writes.check(self.table(), &chat_key(tenant, chat), here)?;
-        let item = encode(&message_item(tenant, chat, message, order)?)?;
+        let item = encode(&message_item(tenant, chat, message, (order, end))?)?;
         let absent = Change::new().when("attribute_not_exists(#pk)");
         writes.put(self.table(), item, absent)?;
-        self.write_files(&mut writes, tenant, (chat, &message.id), files)?;
+        self.write_files(&mut writes, tenant, (chat, &message.id, end), files)?;
         match self.store.transact(writes).await? {
             Transacted::Done => Ok(Added::New),
             Transacted::Refused(refused) => match refused.into_iter().next() {
@@ -72,9 +74,10 @@ impl Sessions<'_> {
         &self,
         tenant: &Tenant,
         chat: &ChatId,
-        (known, body): (&StoredMessage, &Value),
+        (known, body, now): (&StoredMessage, &Value, Timestamp),
         files: &[Vec<u8>],
     ) -> Result<bool, StoreError> {
+        let end = self.chats_end(tenant, now);
         let mut writes = Writes::default();
         let here = Change::new().when("attribute_exists(#pk) AND attribute_not_exists(#deleted_at)");
         writes.check(self.table(), &chat_key(tenant, chat), here)?;
@@ -84,9 +87,10 @@ impl Sessions<'_> {
         };
         let edited = seen
             .set("body", text(document("the message", body)?))
-            .set("edits", number(known.edits.saturating_add(1)));
+            .set("edits", number(known.edits.saturating_add(1)))
+            .set(EXPIRES_AT, number(end));
         writes.update(self.table(), &message_key(tenant, chat, &known.id), edited)?;
-        self.write_files(&mut writes, tenant, (chat, &known.id), files)?;
+        self.write_files(&mut writes, tenant, (chat, &known.id, end), files)?;
         Ok(matches!(self.store.transact(writes).await?, Transacted::Done))
     }
 
@@ -94,13 +98,13 @@ impl Sessions<'_> {
         &self,
         writes: &mut Writes,
         tenant: &Tenant,
-        (chat, message): (&ChatId, &MessageId),
+        (chat, message, end): (&ChatId, &MessageId, i64),
         files: &[Vec<u8>],
     ) -> Result<(), StoreError> {
         for (file, bytes) in files.iter().enumerate() {
             for (piece, bytes) in bytes.chunks(DOCUMENT_LIMIT).enumerate() {
                 let key = piece_key(tenant, chat, message, (file, piece));
-                writes.put(self.table(), piece_item(&key, bytes), Change::new())?;
+                writes.put(self.table(), piece_item(&key, bytes, end), Change::new())?;
             }
         }
         Ok(())
@@ -140,10 +144,11 @@ impl Sessions<'_> {
     }
 }
 
-fn piece_item(key: &Key, bytes: &[u8]) -> Item {
+fn piece_item(key: &Key, bytes: &[u8], expires_at: i64) -> Item {
     let more = HashMap::from([
         ("bytes".to_owned(), AttributeValue::B(bytes.to_vec().into())),
         (VERSION.to_owned(), number(domain::RECORDS)),
+        (EXPIRES_AT.to_owned(), number(expires_at)),
     ]);
     keyed(key).into_iter().chain(more).collect()
 }

@@ -3,10 +3,10 @@
 use domain::{Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::open::OPEN;
+use super::open::{OPEN, sid_place};
 use super::people::owner_place;
-use super::shares::SHARE;
-use super::subscriptions::{PUSH, SubscriptionItem};
+use super::shares::{SHARE, link_of};
+use super::subscriptions::{HAS, PUSH, SubscriptionItem};
 use super::{Person, PushSubscription, Session, SessionItem, Sessions, Share, SignedIn, session_key};
 use crate::change::text;
 use crate::codec::{Key, decode, key_of, keyed};
@@ -49,6 +49,7 @@ impl Sessions<'_> {
             return Ok(());
         };
         self.store.note_rule(tenant, session.created_at).await?;
+        let retention = self.store.tenants().retention(tenant);
         let member = Member {
             owner: session.owner.clone(),
             person: person.clone(),
@@ -56,7 +57,13 @@ impl Sessions<'_> {
         };
         let key = member_key(tenant, session.owner.as_str());
         self.store
-            .put_record(self.table(), key, "the member", &member, None)
+            .put_record(
+                self.table(),
+                key,
+                "the member",
+                &member,
+                Some(session.expires_at.after(retention.longest())),
+            )
             .await
     }
 
@@ -141,6 +148,61 @@ impl Sessions<'_> {
         access.devices.retain(|device| device.expires_at > now);
         access.shares.retain(|share| share.ends_at > now);
         Ok(access)
+    }
+
+    /// What leads to an owner's things and whoever they are, by what it is, in the order in which it may go; but not the session of
+    /// this token and what that hangs on.
+    pub(crate) async fn leads_in(
+        &self,
+        tenant: &Tenant,
+        owner: &Owner,
+        but: Option<&str>,
+    ) -> Result<Vec<(&'static str, Vec<Key>)>, StoreError> {
+        let query = Query {
+            table: self.table(),
+            condition: "#pk = :pk",
+            values: vec![(":pk", text(owner_place(tenant, owner)))],
+            ..Query::default()
+        };
+        let mut found = Vec::new();
+        for item in self.store.query_all(query).await? {
+            let key = key_of(self.table(), &item)?;
+            if let Some(hash) = key.1.strip_prefix(OPEN) {
+                if but != Some(hash) {
+                    found.push(("sessions", self.session_keys(tenant, hash, key.clone()).await?));
+                }
+            } else if key.1.starts_with(SHARE) {
+                let link = link_of(tenant, &item);
+                found.push(("shares", link.into_iter().chain([key]).collect()));
+            } else if key.1.starts_with(PUSH) || key.1 == HAS {
+                found.push(("subscriptions", vec![key]));
+            } else if but.is_none() {
+                found.push(("person", vec![key]));
+            }
+        }
+        let member = member_key(tenant, owner.as_str());
+        if but.is_none() && self.store.item(self.table(), &member).await?.is_some() {
+            found.push(("person", vec![member]));
+        }
+        Ok(found)
+    }
+
+    /// Where a session lies and what leads to it, which lies at the last of these.
+    async fn session_keys(&self, tenant: &Tenant, hash: &str, open: Key) -> Result<Vec<Key>, StoreError> {
+        let key = session_key(tenant, hash);
+        let item = self.store.item(self.table(), &key).await?;
+        let mut keys = Vec::new();
+        if let Some(item) = item {
+            let session: SessionItem = decode(self.table(), item)?;
+            keys.push(key);
+            if let Some((issuer, sid)) = session.person.and_then(|one| Some((one.issuer, one.sid?))) {
+                let noted = (sid_place(tenant, &issuer, &sid), open.1.clone());
+                let is_noted = self.store.item(self.table(), &noted).await?.is_some();
+                keys.extend(is_noted.then_some(noted));
+            }
+        }
+        keys.push(open);
+        Ok(keys)
     }
 
     /// Ends one session of an owner; false where there is none of that hash.

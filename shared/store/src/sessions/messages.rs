@@ -11,6 +11,7 @@ use crate::StoreError;
 use crate::change::{Change, text};
 use crate::codec::{Item, Key, decode, document, encode, inconsistent, parse, text_of};
 use crate::dynamo::{Query, Written};
+use crate::tasks::is_over;
 
 /// A chat's message.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +60,8 @@ pub(super) struct MessageItem {
     body: String,
     #[serde(default, skip_serializing_if = "is_zero")]
     edits: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -81,7 +84,7 @@ pub(super) fn message_item(
     tenant: &Tenant,
     chat: &ChatId,
     message: &StoredMessage,
-    order: u64,
+    (order, expires_at): (u64, i64),
 ) -> Result<MessageItem, StoreError> {
     let (pk, sk) = message_key(tenant, chat, &message.id);
     Ok(MessageItem {
@@ -92,6 +95,7 @@ pub(super) fn message_item(
         order,
         body: document("the message", &message.body)?,
         edits: message.edits,
+        expires_at: Some(expires_at),
     })
 }
 
@@ -159,7 +163,8 @@ impl Sessions<'_> {
         message: &StoredMessage,
         order: u64,
     ) -> Result<Added, StoreError> {
-        let item = message_item(tenant, chat, message, order)?;
+        let end = self.chats_end(tenant, message.at);
+        let item = message_item(tenant, chat, message, (order, end))?;
         let absent = Change::new().when("attribute_not_exists(#pk)");
         match self.store.put(self.table(), encode(&item)?, absent).await? {
             Written::Done(_) => Ok(Added::New),
@@ -199,6 +204,7 @@ impl Sessions<'_> {
         tenant: &Tenant,
         chat: &ChatId,
         answer: &StoredMessage,
+        now: Timestamp,
     ) -> Result<(), StoreError> {
         let (pk, sk) = answer_key(tenant, chat, &answer.id);
         let item = MessageItem {
@@ -209,6 +215,7 @@ impl Sessions<'_> {
             order: 0,
             body: document("the answer", &answer.body)?,
             edits: 0,
+            expires_at: Some(self.chats_end(tenant, now)),
         };
         // Of a finished task nothing changes, so that whoever comes first is right.
         let absent = Change::new().when("attribute_not_exists(#pk)");
@@ -220,7 +227,12 @@ impl Sessions<'_> {
     ///
     /// # Errors
     /// What the database says.
-    pub async fn conversation(&self, tenant: &Tenant, chat: &ChatId) -> Result<Conversation, StoreError> {
+    pub async fn conversation(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        now: Timestamp,
+    ) -> Result<Conversation, StoreError> {
         let query = Query {
             table: self.table(),
             condition: "#pk = :pk AND #sk BETWEEN :answer AND :message",
@@ -249,7 +261,8 @@ impl Sessions<'_> {
         }
         messages.sort_by_key(|item| (item.at, item.order));
         let read = |items: Vec<MessageItem>| -> Result<Vec<StoredMessage>, StoreError> {
-            items.into_iter().map(|item| self.message(item)).collect()
+            let kept = items.into_iter().filter(|item| !is_over(item.expires_at, now));
+            kept.map(|item| self.message(item)).collect()
         };
         Ok(Conversation {
             messages: read(messages)?,
@@ -262,8 +275,13 @@ impl Sessions<'_> {
     ///
     /// # Errors
     /// What the database says.
-    pub async fn messages(&self, tenant: &Tenant, chat: &ChatId) -> Result<Vec<StoredMessage>, StoreError> {
-        Ok(self.conversation(tenant, chat).await?.messages)
+    pub async fn messages(
+        &self,
+        tenant: &Tenant,
+        chat: &ChatId,
+        now: Timestamp,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        Ok(self.conversation(tenant, chat, now).await?.messages)
     }
 
     fn message(&self, item: MessageItem) -> Result<StoredMessage, StoreError> {

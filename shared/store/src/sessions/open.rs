@@ -17,7 +17,7 @@ pub(super) const OPEN: &str = "OPEN#";
 const LOOKS: usize = 10;
 
 /// Where the sessions lie that began with an issuer's own session of this id.
-fn sid_place(tenant: &Tenant, issuer: &str, sid: &str) -> String {
+pub(super) fn sid_place(tenant: &Tenant, issuer: &str, sid: &str) -> String {
     let sid = digest(&format!("{issuer}\n{sid}"));
     format!("{}#session#sid-{sid}", tenant.prefix())
 }

@@ -3,6 +3,8 @@
 //! A person is an issuer and a subject there. Users of our own authorization server have an epoch of their own
 //! ([`crate::User::not_before`]); a person of another issuer has theirs here.
 
+use std::collections::BTreeSet;
+
 use domain::{InvalidId, Owner, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -189,6 +191,25 @@ impl Sessions<'_> {
         let key = person_key(tenant, person);
         let written = self.store.update_at(self.table(), &key, change).await?;
         Ok(matches!(written, Written::Done(_)))
+    }
+
+    /// Under which ids things of somebody lie: a person's own, and those of the guest whose work they took over.
+    pub(crate) async fn same_as(&self, tenant: &Tenant, owner: &Owner) -> Result<Vec<String>, StoreError> {
+        let (adopted, person) = (adopted_key(tenant, owner), person_key(tenant, owner));
+        let mut found = self
+            .store
+            .items(self.table(), &[adopted.clone(), person.clone()])
+            .await?;
+        let mut same = BTreeSet::from([owner.to_string()]);
+        for (key, names) in [(adopted, &["person"][..]), (person, &["adopts", "owner"])] {
+            let item = found.remove(&key).unwrap_or_default();
+            same.extend(
+                names
+                    .iter()
+                    .filter_map(|name| text_of(&item, name).map(str::to_owned)),
+            );
+        }
+        Ok(same.into_iter().collect())
     }
 
     fn person(&self, key: &Key, item: &Item) -> Result<KnownPerson, StoreError> {

@@ -1,18 +1,25 @@
-//! A chat's new name, and its end: what was said in it goes, a tombstone stays, so that its id means nothing else ever again.
+//! A chat's new name, and its end: what was said in it goes, a tombstone stays for a
+//! month, so that its id means nothing else to a page that is open yet.
+
+use std::time::Duration;
 
 use domain::{ChatId, MessageId, Owner, Tenant, Timestamp};
 
 use super::Sessions;
 use super::chats::{ChatItem, TITLE_LIMIT, chat_key, owner_partition};
 use super::messages::{ANSWER, answer_key, message_key};
-use crate::change::{Change, text};
+use crate::change::{Change, number, text};
 use crate::codec::{Key, decode, fits, key_of};
 use crate::dynamo::{Query, Written};
+use crate::tasks::expiry;
 use crate::transact::Writes;
 use crate::{Chat, StoreError};
 
 /// Most items of one transaction.
 const TOGETHER: usize = 100;
+
+/// How long a chat that was deleted is known as such: nobody's page is open for longer.
+const TOMBSTONE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 impl Sessions<'_> {
     /// Gives the owner's chat another title; `None` where there is no such chat, or it was deleted.
@@ -59,6 +66,7 @@ impl Sessions<'_> {
             .set("deleted_at", text(now))
             .set("title", text(""))
             .set("owner_pk", text(away))
+            .set("expires_at", number(expiry(now.after(TOMBSTONE))))
             .when("#owner = :owner")
             .value("owner", text(owner));
         let key = chat_key(tenant, chat);
@@ -86,7 +94,13 @@ impl Sessions<'_> {
     }
 
     /// Removes all that lies in a chat's partition beside the chat itself.
-    async fn remove_said(&self, key: &Key) -> Result<(), StoreError> {
+    pub(super) async fn remove_said(&self, key: &Key) -> Result<(), StoreError> {
+        let said = self.said_in(key).await?;
+        self.remove_items(&said).await
+    }
+
+    /// The keys of all that lies in a chat's partition beside the chat itself.
+    pub(crate) async fn said_in(&self, key: &Key) -> Result<Vec<Key>, StoreError> {
         let said = Query {
             table: self.table(),
             condition: "#pk = :pk AND #sk BETWEEN :answer AND :last",
@@ -101,8 +115,9 @@ impl Sessions<'_> {
         };
         let items = self.store.query_all(said).await?;
         let keys = items.iter().map(|item| key_of(self.table(), item));
-        let keys: Vec<Key> = keys.collect::<Result<_, _>>()?;
-        self.remove_items(&keys).await
+        let keys: Result<Vec<Key>, _> = keys.collect();
+        // The chat itself lies between the two.
+        Ok(keys?.into_iter().filter(|(_, sk)| sk != "CHAT").collect())
     }
 
     /// Removes messages of a chat, and answers that are kept in it: what came behind one that was edited.
@@ -124,13 +139,10 @@ impl Sessions<'_> {
     async fn remove_items(&self, keys: &[Key]) -> Result<(), StoreError> {
         for some in keys.chunks(TOGETHER) {
             let mut writes = Writes::default();
-            // The chat itself lies between the two.
-            for key in some.iter().filter(|(_, sk)| sk != "CHAT") {
+            for key in some {
                 writes.delete(self.table(), key, Change::new())?;
             }
-            if !writes.is_empty() {
-                self.store.transact(writes).await?;
-            }
+            self.store.transact(writes).await?;
         }
         Ok(())
     }

@@ -64,6 +64,11 @@ fn link_key(tenant: &Tenant, hash: &str) -> Key {
     )
 }
 
+/// Where the link of an owner's share leads from.
+pub(super) fn link_of(tenant: &Tenant, own: &Item) -> Option<Key> {
+    Some(link_key(tenant, text_of(own, HASH)?))
+}
+
 fn own_key(tenant: &Tenant, owner: &Owner, task: TaskId) -> Key {
     (owner_place(tenant, owner), format!("{SHARE}{task}"))
 }

@@ -20,7 +20,7 @@ use crate::tasks::expiry;
 /// What the sort keys of subscriptions begin with; their ids follow.
 pub(super) const PUSH: &str = "PUSH#";
 /// Says that an owner has subscriptions.
-const HAS: &str = "PUSHES";
+pub(super) const HAS: &str = "PUSHES";
 /// Most subscriptions of an owner; one more takes the place of the oldest.
 pub const MAX_SUBSCRIPTIONS: usize = 8;
 /// Most bytes of what is sealed.

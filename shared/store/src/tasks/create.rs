@@ -1,6 +1,8 @@
 //! New tasks, and reading one back.
 
-use domain::{Event, Owner, Timestamp};
+use std::time::Duration;
+
+use domain::{Event, Lasting, Owner, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::item::{
@@ -52,7 +54,7 @@ fn is_none(pieces: &u32) -> bool {
 
 impl TaskItem {
     /// The item of a new task.
-    fn new(new: &NewRecord<'_>, cut: &Cut) -> Self {
+    fn new(new: &NewRecord<'_>, cut: &Cut, retention: Duration) -> Self {
         let task = new.task;
         let key = TaskKey::from(task);
         let (pk, sk) = key.task();
@@ -68,7 +70,7 @@ impl TaskItem {
             written_by: cut.written_by.clone(),
             push: push_list(&task.push_configs),
             message_id: new.message_id.clone(),
-            retention: new.retention.as_secs(),
+            retention: retention.as_secs(),
             admitted: task.kept.admitted,
             revisions: Vec::new(),
             lease_holder: None,
@@ -184,7 +186,9 @@ impl Tasks<'_> {
         writes.put(table, encode(&item)?, free)?;
         let body = task.to_stored().map_err(unavailable("encode"))?;
         let cut = Cut::body(&body, MOST, 0, &task.id.to_string())?;
-        let item = TaskItem::new(new, &cut);
+        let retention = self.store.tenants().retention(&task.tenant);
+        let retention = retention.set(Lasting::Tasks).unwrap_or(new.retention);
+        let item = TaskItem::new(new, &cut, retention);
         writes.put(table, encode(&item)?, absent())?;
         cut.write(&mut writes, table, &key, 0, None)?;
         if let Some(push) = new.push {

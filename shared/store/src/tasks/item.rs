@@ -137,7 +137,7 @@ pub(super) fn context_partition(
     format!("{}#{agent}#context#{owner}#{context}", tenant.prefix())
 }
 
-pub(super) fn owner_partition(tenant: &Tenant, agent: &AgentName, owner: &Owner) -> String {
+pub(crate) fn owner_partition(tenant: &Tenant, agent: &AgentName, owner: &Owner) -> String {
     format!("{}#{agent}#owner#{owner}", tenant.prefix())
 }
 

@@ -28,7 +28,7 @@ use crate::Store;
 pub use deliveries::{Delivery, DeliveryFilter, DeliveryState};
 pub use draft::{AnswerDraft, DRAFT_MAX};
 pub use item::DUE_SHARDS;
-pub(crate) use item::{expiry, is_over, ledger_shard};
+pub(crate) use item::{expiry, is_over, ledger_shard, message_key, owner_partition};
 pub use overview::Unfinished;
 pub use query::{TaskPage, TaskQuery};
 pub use revise::{Decision, Revised};

@@ -1,5 +1,7 @@
 //! Records of consents: a state is good once, and nobody overwrites what another has just written.
 
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 
 use crate::faults::{Fault, faulty};
@@ -17,9 +19,16 @@ fn document(text: &str, version: u64) -> Document {
     Document { text, version }
 }
 
+/// Who is asked.
+fn asked() -> &'static Owner {
+    static ASKED: LazyLock<Owner> = LazyLock::new(|| owner("user-1"));
+    &ASKED
+}
+
 fn write(document: &Document) -> ConsentWrite<'_, Document> {
     ConsentWrite {
         id: "c",
+        owner: asked(),
         document,
         version: document.version,
         expires_at: later(600),

@@ -517,6 +517,7 @@ impl Consent {
     fn write(&self) -> ConsentWrite<'_, Self> {
         ConsentWrite {
             id: &self.id,
+            owner: &self.owner,
             document: self,
             version: self.version,
             expires_at: self.expires_at,
@@ -589,7 +590,10 @@ async fn write_sessions(store: &Store) {
     let place = chat_id().of_owner(&ann);
     let added = sessions.add_first(&acme, &place, &chat_message()).await.unwrap();
     assert_eq!(added, Added::New);
-    sessions.keep_answer(&acme, &place, &chat_answer()).await.unwrap();
+    sessions
+        .keep_answer(&acme, &place, &chat_answer(), now())
+        .await
+        .unwrap();
     let thought = (TaskId::from_bytes([6; 16]), Some(Verdict::Good));
     sessions
         .keep_feedback(&acme, &place, thought, now())
@@ -765,7 +769,7 @@ fn order() -> Order {
 }
 
 /// Writes one record of every kind.
-async fn written() -> (Store, Database) {
+pub(crate) async fn written() -> (Store, Database) {
     let (store, database) = store_testing::start().await;
     write_tasks(&store).await;
     write_usage(&store).await;
@@ -940,17 +944,17 @@ async fn reads_sessions(store: &Store) {
         .unwrap();
     assert!(found.is_none_or(|session| session == signed_in()));
     let chat = sessions
-        .find_chat(&acme, &ann, &chat_id())
+        .find_chat(&acme, &ann, &chat_id(), now())
         .await
         .unwrap()
         .unwrap();
     assert_eq!(chat.title, "A trip");
     // Another owner's chat of that id is another one, also where the first is of a release that knew one id for all.
     let others = sessions
-        .find_chat(&acme, &owner("somebody-else"), &chat_id())
+        .find_chat(&acme, &owner("somebody-else"), &chat_id(), now())
         .await;
     assert_eq!(others.unwrap(), None);
-    let conversation = sessions.conversation(&acme, chat.place()).await.unwrap();
+    let conversation = sessions.conversation(&acme, chat.place(), now()).await.unwrap();
     assert_eq!(conversation.messages, [chat_message()]);
     assert!(conversation.answers.iter().all(|answer| *answer == chat_answer()));
     let grants = store.grants();

@@ -42,7 +42,7 @@ async fn chats(store: &Store, tenant_name: &str, user: &str) -> Vec<Chat> {
         let page = PageRequest { limit: 3, cursor };
         let page = store
             .sessions()
-            .chats_of(&tenant(tenant_name), &owner(user), page)
+            .chats_of(&tenant(tenant_name), &owner(user), page, now())
             .await
             .unwrap();
         all.extend(page.items);
@@ -483,14 +483,14 @@ async fn a_chat_is_opened_once_and_is_its_owners() {
     let sessions = store.sessions();
     assert_eq!(
         sessions
-            .find_chat(&tenant("acme"), &owner("user-1"), &chat("c"))
+            .find_chat(&tenant("acme"), &owner("user-1"), &chat("c"), now())
             .await
             .unwrap(),
         Some(first)
     );
     assert_eq!(
         sessions
-            .find_chat(&tenant("acme"), &owner("user-1"), &chat("d"))
+            .find_chat(&tenant("acme"), &owner("user-1"), &chat("d"), now())
             .await
             .unwrap(),
         None
@@ -529,7 +529,7 @@ async fn messages_are_added_once_and_read_in_order() {
         Added::Conflict
     );
     assert_eq!(
-        sessions.messages(&acme, &c).await.unwrap(),
+        sessions.messages(&acme, &c, now()).await.unwrap(),
         [early, question, answer]
     );
 
@@ -544,7 +544,7 @@ async fn messages_are_added_once_and_read_in_order() {
         );
         assert!(
             sessions
-                .messages(&tenant(name), &place(id))
+                .messages(&tenant(name), &place(id), now())
                 .await
                 .unwrap()
                 .is_empty()
@@ -578,7 +578,10 @@ async fn the_message_that_opens_a_chat_is_its_first_and_costs_a_look_and_two_wri
         sessions.add_message(&acme, &c, &first).await.unwrap(),
         Added::Same
     );
-    assert_eq!(sessions.messages(&acme, &c).await.unwrap(), [first, second]);
+    assert_eq!(
+        sessions.messages(&acme, &c, now()).await.unwrap(),
+        [first, second]
+    );
 }
 
 #[tokio::test]
@@ -603,7 +606,7 @@ async fn of_concurrent_adds_of_one_message_one_is_new() {
     assert_eq!(
         store
             .sessions()
-            .messages(&tenant("acme"), &place("c"))
+            .messages(&tenant("acme"), &place("c"), now())
             .await
             .unwrap()
             .len(),
@@ -647,7 +650,7 @@ async fn a_long_chat_is_read_whole() {
         let message = said(&format!("m{round}"), round, json!("x".repeat(300_000)));
         sessions.add_message(&acme, &c, &message).await.unwrap();
     }
-    let (read, calls) = counted(sessions.messages(&acme, &c)).await;
+    let (read, calls) = counted(sessions.messages(&acme, &c, now())).await;
     let ids: Vec<_> = read.unwrap().into_iter().map(|message| message.id).collect();
     let expected: Vec<_> = (0..12).map(|round| message_id(&format!("m{round}"))).collect();
     assert_eq!(ids, expected);
@@ -666,13 +669,13 @@ async fn an_answer_is_kept_once_beside_the_messages_and_another_word_for_it_chan
         edits: 0,
     };
     for text in ["first", "second"] {
-        let (kept, calls) = counted(sessions.keep_answer(&acme, &c, &answer(text))).await;
+        let (kept, calls) = counted(sessions.keep_answer(&acme, &c, &answer(text), now())).await;
         kept.unwrap();
         assert_eq!(calls.total(), 1, "{calls:?}");
     }
-    let read = sessions.conversation(&acme, &c).await.unwrap();
+    let read = sessions.conversation(&acme, &c, now()).await.unwrap();
     assert_eq!((read.messages, read.answers), (Vec::new(), vec![answer("first")]));
-    let elsewhere = sessions.conversation(&tenant("globex"), &c).await.unwrap();
+    let elsewhere = sessions.conversation(&tenant("globex"), &c, now()).await.unwrap();
     assert_eq!(elsewhere.answers, []);
 }
 
@@ -693,17 +696,17 @@ async fn what_a_user_thinks_of_an_answer_is_kept_until_they_think_otherwise_or_t
     ] {
         sessions.keep_feedback(&acme, &c, thought, now()).await.unwrap();
     }
-    let (read, calls) = counted(sessions.conversation(&acme, &c)).await;
+    let (read, calls) = counted(sessions.conversation(&acme, &c, now())).await;
     let read = read.unwrap();
     assert_eq!(read.feedback, [(one, Verdict::Bad)]);
     assert_eq!((read.messages.len(), read.answers.len()), (1, 0));
     assert_eq!(calls.total(), 1, "it comes with the messages: {calls:?}");
-    let elsewhere = sessions.conversation(&tenant("globex"), &c).await.unwrap();
+    let elsewhere = sessions.conversation(&tenant("globex"), &c, now()).await.unwrap();
     assert_eq!(elsewhere.feedback, []);
     let owner = owner("user-1");
     assert!(sessions.delete_chat(&acme, &owner, &c, now()).await.unwrap());
     assert_eq!(
-        sessions.conversation(&acme, &c).await.unwrap(),
+        sessions.conversation(&acme, &c, now()).await.unwrap(),
         store::Conversation::default()
     );
 }
@@ -758,7 +761,7 @@ async fn files_lie_beside_their_message_and_go_with_the_chat() {
         Some(&b"small"[..]),
         "nothing of a refused message is kept"
     );
-    let (read, calls) = counted(sessions.conversation(&acme, &c)).await;
+    let (read, calls) = counted(sessions.conversation(&acme, &c, now())).await;
     assert_eq!(
         (read.unwrap().messages, calls.total()),
         (vec![message.clone()], 1)
@@ -790,7 +793,7 @@ async fn what_comes_late_into_a_deleted_chat_does_not_stay() {
     sessions.add_first(&acme, &c, &message).await.unwrap();
     assert!(!sessions.tidy_deleted(&acme, &c).await.unwrap(), "it is there");
     assert!(!sessions.tidy_deleted(&acme, &place("none")).await.unwrap());
-    assert_eq!(sessions.messages(&acme, &c).await.unwrap().len(), 1);
+    assert_eq!(sessions.messages(&acme, &c, now()).await.unwrap().len(), 1);
 
     assert!(sessions.delete_chat(&acme, &owner, &c, now()).await.unwrap());
     let late = said("m2", 1, json!({"role": "user"}));
@@ -799,7 +802,7 @@ async fn what_comes_late_into_a_deleted_chat_does_not_stay() {
     // What is written without a look at the chat, and what was on its way.
     let task = TaskId::from_bytes([1; 16]);
     sessions
-        .keep_answer(&acme, &c, &said("a", 1, json!({})))
+        .keep_answer(&acme, &c, &said("a", 1, json!({})), now())
         .await
         .unwrap();
     let good = (task, Some(Verdict::Good));
@@ -808,10 +811,13 @@ async fn what_comes_late_into_a_deleted_chat_does_not_stay() {
     let (tidied, calls) = counted(sessions.tidy_deleted(&acme, &c)).await;
     assert_eq!((tidied.unwrap(), calls.total()), (true, 3), "{calls:?}");
     assert_eq!(
-        sessions.conversation(&acme, &c).await.unwrap(),
+        sessions.conversation(&acme, &c, now()).await.unwrap(),
         store::Conversation::default()
     );
-    let tombstone = sessions.find_chat(&acme, &owner, &chat("c")).await.unwrap();
+    let tombstone = sessions
+        .find_chat(&acme, &owner, &chat("c"), now())
+        .await
+        .unwrap();
     assert!(tombstone.is_some_and(|chat| chat.deleted_at.is_some()));
 }
 

@@ -97,6 +97,23 @@ pub(super) async fn end(
     Ok(StatusCode::NO_CONTENT)
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Somebody {
+    name: Option<String>,
+}
+
+pub(super) async fn erase(
+    _: Operator,
+    State(admin): State<Arc<Admin>>,
+    name: Result<Path<Tenant>, PathRejection>,
+    body: Result<Json<Somebody>, JsonRejection>,
+) -> Result<Json<Value>, Refused> {
+    let (Path(name), Json(Somebody { name: person })) = (name?, body?);
+    let erased = admin.control.erase_people(&name, person.as_deref()).await?;
+    Ok(Json(json!({ "erased": erased })))
+}
+
 fn told(status: StatusCode, username: &str, password: &SecretString) -> Response {
     let body = json!({ "username": username, "password": password.expose_secret() });
     (status, [(header::CACHE_CONTROL, "no-store")], Json(body)).into_response()

@@ -1,0 +1,411 @@
+//! Somebody is erased by a process that dies at each of its requests in turn: whoever asks again goes on, nothing of theirs is left in
+//! any table then, and nothing of anybody else's is touched.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::{ChatId, GrantKey, TaskState};
+use miniz_oxide::inflate::decompress_to_vec;
+use store::{
+    Adopted, ConsentWrite, Erasure, GivenGrant, Opened, Person, Profile, PushSubscription, Pushes, Session,
+    Share, StoredMessage, Verdict, person_id,
+};
+use store_testing::{Database, Fate};
+
+use crate::*;
+
+const TABLES: [&str; 6] = ["tasks", "sessions", "registry", "identity", "orders", "tenants"];
+/// How many processes die.
+const SEEDS: usize = 20;
+/// Longer than those who work on a canceled task may take to hear of it.
+const HEARD: u64 = 700;
+
+fn person_of(who: &Owner, n: usize) -> Person {
+    Person {
+        issuer: "https://login.example".to_owned(),
+        subject: who.clone(),
+        username: String::new(),
+        auth_time: now(),
+        id: Some(who.clone()),
+        sid: Some(format!("sid-{n}")),
+        proof: None,
+    }
+}
+
+/// Somebody who took over a guest's work, of which there is something of each kind, with these words in it; the guest's id and the
+/// person's.
+pub(crate) async fn lives(store: &Store, n: usize, words: &str) -> (Owner, Owner) {
+    let (acme, guest) = (tenant("acme"), owner(&format!("guest-{n}")));
+    let subject = owner(&format!("subject-{n}"));
+    let who = person_id("https://login.example", &subject, None).unwrap();
+    let (sessions, grants) = (store.sessions(), store.grants());
+    let profile = Profile {
+        issuer: "https://login.example".to_owned(),
+        subject,
+        username: words.to_owned(),
+        display_name: words.to_owned(),
+        roles: Vec::new(),
+    };
+    sessions.meet_person(&acme, &who, &profile).await.unwrap();
+    assert_eq!(sessions.adopt(&acme, &guest, &who).await.unwrap(), Adopted::Yes);
+    assert!(sessions.give_work(&acme, &who, &guest).await.unwrap());
+    let person = person_of(&who, n);
+    for hash in ["one", "two"].map(|hash| format!("{hash}-{n}")) {
+        let session = Session {
+            owner: guest.clone(),
+            created_at: now(),
+            expires_at: later(3600),
+            person: Some(person.clone()),
+            guest: None,
+            pushes: Pushes::default(),
+        };
+        sessions.begin_session(&acme, &hash, &session).await.unwrap();
+        let issuer = (person.issuer.as_str(), person.sid.as_deref().unwrap());
+        assert!(
+            sessions
+                .note_sid(&acme, issuer, &hash, later(3600))
+                .await
+                .unwrap()
+        );
+    }
+    let device = PushSubscription {
+        id: format!("device-{n}"),
+        sealed: words.to_owned(),
+        person: Some(person.clone()),
+        created_at: now(),
+        expires_at: later(3600),
+        told: None,
+    };
+    let here = (&guest, &*format!("one-{n}"));
+    sessions.keep_subscription(&acme, here, &device).await.unwrap();
+
+    let chat = ChatId::parse("trip").unwrap();
+    let opened = sessions
+        .open_chat(&acme, &guest, &chat, words, now())
+        .await
+        .unwrap();
+    let Opened::New(chat) = opened else {
+        panic!("it is known")
+    };
+    let said = |id: &str| StoredMessage {
+        id: message_id(id),
+        at: now(),
+        body: json!({ "id": id, "words": words }),
+        edits: 0,
+    };
+    let files = [words.repeat(30_000).into_bytes()];
+    let first = (&said("m"), true);
+    sessions
+        .add_with_files(&acme, chat.place(), first, &files)
+        .await
+        .unwrap();
+    sessions
+        .keep_answer(&acme, chat.place(), &said("a"), now())
+        .await
+        .unwrap();
+    let gone = ChatId::parse("gone").unwrap();
+    sessions
+        .open_chat(&acme, &guest, &gone, words, now())
+        .await
+        .unwrap();
+    let place = gone.of_owner(&guest);
+    assert!(sessions.delete_chat(&acme, &guest, &place, now()).await.unwrap());
+
+    for agent in [None, Some(agent("calendar"))] {
+        let grants = grants.of(agent.as_ref());
+        let resource = format!("https://{words}.example");
+        let key = GrantKey {
+            tenant: &acme,
+            owner: &guest,
+            provider: "idp",
+            resource: &resource,
+        };
+        let given = GivenGrant {
+            key,
+            scopes: &[],
+            sealed: words,
+            person: None,
+            now: now(),
+        };
+        grants.put_grant(given).await.unwrap();
+        let consent = ConsentWrite {
+            id: &format!("consent-{n}"),
+            owner: &guest,
+            document: &json!({ "words": words, "owner": guest }),
+            version: 1,
+            expires_at: later(600),
+        };
+        assert!(grants.put_consent(&acme, consent).await.unwrap());
+    }
+    for (name, ends) in [
+        ("host", true),
+        ("host", false),
+        ("weather", true),
+        ("weather", false),
+    ] {
+        let new = NewTask {
+            id: TaskId::random(&SystemEntropy),
+            tenant: acme.clone(),
+            agent: agent(name),
+            context_id: chat.context_id.clone(),
+            owner: guest.clone(),
+            message: message(words),
+            trace: None,
+        };
+        let task = Task::create(new, now());
+        created(store, &task).await;
+        store.ledger().admit(&task).await.unwrap();
+        let task = step(store, task, TaskState::Working, later(1)).await;
+        if !ends {
+            continue;
+        }
+        let over = revised(&task, TaskState::Completed, later(2));
+        let committed = store.tasks().commit(&over, Due::Never, LeaseAfter::Keep).await;
+        assert_eq!(committed.unwrap(), Committed::Yes);
+        let thought = (task.id, Some(Verdict::Good));
+        sessions
+            .keep_feedback(&acme, chat.place(), thought, now())
+            .await
+            .unwrap();
+        let share = Share {
+            task: task.id,
+            owner: guest.clone(),
+            context: task.context_id.clone(),
+            person: person.clone(),
+            agents: Vec::new(),
+            agreed: vec![words.to_owned()],
+            epoch: 0,
+            created_at: now(),
+            ends_at: later(3600),
+        };
+        sessions
+            .share(&acme, &format!("link-{}", task.id), &share)
+            .await
+            .unwrap();
+    }
+    (guest, who)
+}
+
+/// Every item but those that count for the whole tenant, as text: what is packed in it is unpacked.
+fn everything(database: &Database) -> Vec<String> {
+    let tables = TABLES.map(|table| format!("switchyard-{table}"));
+    let items = tables.iter().flat_map(|table| database.everything(table));
+    let plain = items.map(|item| {
+        let mut text = item.to_string();
+        for value in item.as_object().into_iter().flat_map(|item| item.values()) {
+            if let Some(bytes) = value["B"].as_str().and_then(|bytes| STANDARD.decode(bytes).ok()) {
+                text += &String::from_utf8_lossy(&bytes);
+                text += &String::from_utf8_lossy(&decompress_to_vec(&bytes).unwrap_or_default());
+            }
+        }
+        text
+    });
+    let mut plain: Vec<String> = plain.filter(|item| !item.contains("#host#usage#now\"")).collect();
+    plain.sort();
+    plain
+}
+
+/// Erases until it is done, as somebody does who asks again: once at once, and once more when all have heard of the cancels.
+async fn erase(store: &Store, owner: &Owner, n: usize) -> Erasure {
+    let (acme, session) = (tenant("acme"), format!("one-{n}"));
+    let erasures = store.erasures();
+    let begun = erasures
+        .erase(&acme, owner, Some(&session), later(10))
+        .await
+        .unwrap();
+    assert_eq!(begun.id.len(), 43);
+    erasures
+        .erase(&acme, owner, Some(&session), later(HEARD))
+        .await
+        .unwrap()
+}
+
+fn is_record(item: &str) -> bool {
+    item.contains("#session#@@erasures")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_erased_leaves_nothing_wherever_the_process_dies() {
+    let (store, database) = store_testing::start_apart(None).await;
+    let (stays, _) = lives(&store, 9999, "canary-9999").await;
+    let before = everything(&database);
+    assert!(before.iter().any(|item| item.contains(stays.as_str())));
+    // The first lives, and says how many requests there are; the others die spread over them, half of them with the last one done.
+    let (mut expected, mut requests) = (None, u64::MAX);
+    for seed in 0..=SEEDS {
+        let n = 1000 + seed;
+        let words = format!("canary-{n}");
+        let (guest, person) = lives(&store, n, &words).await;
+        let own = [
+            guest.as_str(),
+            person.as_str(),
+            &words,
+            &format!("one-{n}"),
+            &format!("two-{n}"),
+        ];
+        let is_own = |item: &&String| own.iter().any(|text| item.contains(text));
+        let many = everything(&database).iter().filter(is_own).count();
+        assert!(many > 30, "{many}");
+        let fate = Fate {
+            requests: match seed {
+                0 => requests,
+                seed => (requests * (2 * seed as u64 - 1)) / (2 * SEEDS as u64),
+            },
+            does_one_more: seed % 2 == 0,
+        };
+        let (mortal, death) = database.mortal_store(fate);
+        let lived = tokio::select! {
+            () = death.comes() => false,
+            _ = erase(&mortal, &guest, n) => true,
+        };
+        assert_eq!(lived, seed == 0, "{fate:?}");
+        if lived {
+            requests = death.requests();
+            assert!(requests > 50, "{requests}");
+        }
+        let done = erase(&store, &guest, n).await;
+        assert_eq!(
+            (done.waiting, done.done_at, &done.owner),
+            (0, Some(later(HEARD)), &None),
+            "{fate:?}"
+        );
+        let mut left = everything(&database);
+        left.retain(|item| !is_record(item) || is_own(&item));
+        assert_eq!(left, before, "{fate:?}");
+        let expected = expected.get_or_insert_with(|| done.erased.clone());
+        assert_eq!(done.erased, *expected, "{fate:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_goes_last_and_tasks_wait_until_their_cancel_was_told() {
+    let (store, database) = store_testing::start().await;
+    let acme = tenant("acme");
+    let (guest, person) = lives(&store, 1, "canary-1").await;
+    let erasures = store.erasures();
+    let begun = erasures
+        .erase(&acme, &guest, Some("one-1"), later(10))
+        .await
+        .unwrap();
+    assert_eq!(
+        (begun.waiting, begun.done_at, begun.owner.as_ref()),
+        (2, None, Some(&guest))
+    );
+    assert_eq!(erasures.open(&acme).await.unwrap(), [guest.clone()]);
+    let session = store
+        .sessions()
+        .live_session(&acme, "one-1", later(10))
+        .await
+        .unwrap();
+    assert_eq!(
+        session.map(|session| session.owner),
+        Some(guest.clone()),
+        "they may ask again"
+    );
+    assert!(
+        store
+            .sessions()
+            .live_session(&acme, "two-1", later(10))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let waits = everything(&database)
+        .iter()
+        .filter(|item| item.contains("\"TASK\""))
+        .count();
+    assert_eq!(waits, 2, "those that somebody has to hear of");
+
+    // Both were told: nothing is due of them any more.
+    for name in ["host", "weather"] {
+        let (name, page) = (
+            agent(name),
+            PageRequest {
+                limit: 9,
+                cursor: None,
+            },
+        );
+        let listed = store.tasks().by_owner(&acme, &name, &guest, page, now()).await;
+        for task in listed.unwrap().items {
+            assert_eq!(task.status.state, TaskState::Canceled);
+            let told = TaskKey::from(&task);
+            store
+                .tasks()
+                .lease(&told, "worker", later(11), later(20))
+                .await
+                .unwrap();
+            store
+                .tasks()
+                .release(&told, "worker", task.rev, Due::Never, store::Attempts::Reset)
+                .await
+                .unwrap();
+        }
+    }
+    let done = erasures
+        .erase(&acme, &guest, Some("one-1"), later(30))
+        .await
+        .unwrap();
+    assert_eq!(
+        (done.waiting, done.done_at, done.owner),
+        (0, Some(later(30)), None)
+    );
+    assert!(erasures.open(&acme).await.unwrap().is_empty());
+    assert!(
+        store
+            .sessions()
+            .live_session(&acme, "one-1", later(30))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let left = everything(&database);
+    let own = |item: &&String| {
+        [guest.as_str(), person.as_str(), "canary"]
+            .iter()
+            .any(|text| item.contains(text))
+    };
+    assert_eq!(left.iter().find(own), None);
+}
+
+#[tokio::test]
+async fn a_deleted_conversation_takes_its_tasks_along_and_no_others() {
+    let (store, database) = store_testing::start().await;
+    let acme = tenant("acme");
+    let (guest, _) = lives(&store, 1, "canary-1").await;
+    let tasks = |store: &Store| {
+        let (store, acme, guest) = (store.clone(), acme.clone(), guest.clone());
+        async move {
+            let page = PageRequest {
+                limit: 9,
+                cursor: None,
+            };
+            let listed = store
+                .tasks()
+                .by_owner(&acme, &agent("host"), &guest, page, now())
+                .await;
+            listed.unwrap().items
+        }
+    };
+    let context = tasks(&store).await[0].context_id.clone();
+    let stranger = owner("guest-2");
+    let other = ContextId::parse("other").unwrap();
+    let erasures = store.erasures();
+    for (who, which) in [(&stranger, &context), (&guest, &other)] {
+        let left = erasures
+            .erase_conversation((&acme, who), which, later(3))
+            .await
+            .unwrap();
+        assert_eq!((left, tasks(&store).await.len()), (0, 2));
+    }
+    let left = erasures
+        .erase_conversation((&acme, &guest), &context, later(3))
+        .await
+        .unwrap();
+    assert_eq!(left, 1, "one was canceled, and somebody has to hear of it");
+    let [left] = &tasks(&store).await[..] else {
+        panic!("one is left")
+    };
+    assert_eq!(left.status.state, TaskState::Canceled);
+    // What was done elsewhere of its own accord is not the conversation's.
+    let weather = |item: &&String| item.contains("#weather#task#");
+    assert!(everything(&database).iter().filter(weather).count() > 2);
+}

@@ -30,6 +30,8 @@ const AT_ONCE: usize = 25;
 const TASKS_AT_ONCE: u32 = 100;
 /// For so long those who work on parts of canceled tasks may take to hear of it; then their tasks go all the same.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// For so long what has just ended in a deleted conversation is still there for whoever follows it.
+const FOLLOWED: Duration = Duration::from_secs(60);
 /// How long it is known that somebody was erased, by a digest of their id.
 const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Most people of a tenant among whom somebody is looked for by their name.
@@ -339,6 +341,7 @@ impl Pass<'_> {
             return Ok(false);
         }
         self.name(&names).await?;
+        let ended_at = task.status.at;
         let message = task.kept.keeping.as_ref().map(|keeping| {
             let key = message_key(&task.tenant, &task.agent, owner, &keeping.message_id);
             (table, key)
@@ -349,8 +352,23 @@ impl Pass<'_> {
         keys.sort_by_key(|(_, place)| *place == sk);
         let beside = keys.into_iter().map(|key| (table, key));
         let all: Vec<(&str, Key)> = message.into_iter().chain(beside).collect();
-        self.remove("tasks", &all).await?;
+        let is_followed = self.record.is_none() && self.now < ended_at.after(FOLLOWED);
+        match is_followed {
+            true => self.end_soon(&all).await?,
+            false => _ = self.remove("tasks", &all).await?,
+        }
         Ok(true)
+    }
+
+    /// Has these end in a moment: another page may be following the task, and is to see that it was called off.
+    async fn end_soon(&self, keys: &[(&str, Key)]) -> Result<(), StoreError> {
+        for (table, key) in keys {
+            let ends = Change::new()
+                .set("expires_at", number(expiry(self.now.after(FOLLOWED))))
+                .when("attribute_exists(#pk)");
+            self.store.update_at(table, key, ends).await?;
+        }
+        Ok(())
     }
 
     /// Removes everything but tasks and sessions that go last; how much that was.

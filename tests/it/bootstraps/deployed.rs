@@ -336,6 +336,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "ChatApiFunction",
+        "TasksOfTheErased",
+        "dynamodb:PutItem",
+        "who is erased has a task that still runs, and is canceled first",
+    ),
+    (
+        "ChatApiFunction",
         "UsageOfTheModels",
         "dynamodb:GetItem",
         "an operator looks at what models took",
@@ -611,6 +617,18 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
     assert!(out.text.contains("/logout?client_id=host"), "{out:?}");
     ada.resume(&format!("{name}={value}"));
     assert_eq!(ada.get("/api/session").await.json()["who"], "nobody");
+
+    // A guest goes for good, with all that the agents did for them.
+    let gone = async || user.call(Method::DELETE, "/api/me", None).await;
+    let mut erased = gone().await;
+    for _ in 0..50 {
+        if erased.status != 202 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        erased = gone().await;
+    }
+    assert_eq!(erased.status, 200, "{erased:?}\n{}", cloud.logs());
 
     // What is under way ends; then nothing may have been refused.
     for _ in 0..50 {

@@ -298,7 +298,7 @@ fn rows(text: &str) -> Result<Vec<Row>, String> {
         .collect::<Result<_, _>>()?;
     match rows.len() {
         0 => Err("it has no rows".to_owned()),
-        ..=ROWS_MAX => Ok(rows),
+        1..=ROWS_MAX => Ok(rows),
         _ => Err(format!("it has more than {ROWS_MAX} rows")),
     }
 }

@@ -10,7 +10,7 @@ async fn a_labelled_set_is_played_and_no_task_is_made() {
     let local = Local::start_now().await;
     // The engine is there, and every agent is known.
     let user = local.user("acme");
-    user.ask("Will it rain in Oslo tomorrow?").await.task_id();
+    let _task = user.ask("Will it rain in Oslo tomorrow?").await.task_id();
     let stored = local.system.stored_items().expect("counted");
     let place = tempfile::tempdir().expect("a folder");
     let (list, wrong) = (

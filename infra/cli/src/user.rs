@@ -163,7 +163,7 @@ impl User {
                 outln!("ended every sign-in of {subject} at {issuer}");
             }
             Self::Erase(Erased { name, whose, at }) => {
-                let name = name.as_deref();
+                let (name, mut waited) = (name.as_deref(), false);
                 loop {
                     let told = match at.aws {
                         true => {
@@ -183,6 +183,11 @@ impl User {
                     }
                     // Agents have to hear first that their tasks are canceled.
                     if erased.iter().any(|one| one["doneAt"].is_null()) {
+                        if !std::mem::replace(&mut waited, true) {
+                            super::out::complain(format_args!(
+                                "waiting until their agents have heard that tasks are canceled, ten minutes at most …"
+                            ));
+                        }
                         tokio::time::sleep(AGAIN).await;
                         continue;
                     }

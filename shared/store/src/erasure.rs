@@ -19,6 +19,7 @@ use crate::dynamo::{Query, ROUNDS, Written};
 use crate::ledger::owner_day_key;
 use crate::record::digest;
 use crate::schema::BY_OWNER;
+use crate::sessions::PERSON;
 use crate::tasks::{Decision, Due, expiry, message_key, owner_partition};
 use crate::transact::{Transacted, Writes};
 use crate::usage::{KEPT, day_of};
@@ -84,7 +85,7 @@ impl Erasure {
                 { "what": "copies from which the tables can be restored (point-in-time recovery)", "until": recovery },
                 { "what": "lines of logs and audit events, with ids and no words", "until": null },
                 { "what": "the account to sign in with, which who runs it removes", "until": null },
-                { "what": "what agents of others keep of their tasks; they were told that those are canceled", "until": null },
+                { "what": "what agents of others keep of their tasks; they are told that those are canceled, and one that did not answer for ten minutes may not know it", "until": null },
             ],
         })
     }
@@ -414,12 +415,15 @@ impl Pass<'_> {
         Ok(gone)
     }
 
-    /// Removes what leads in: links of shares, sessions, subscriptions, and whoever they are; but not the session of who asks.
+    /// Removes what leads in: links of shares, sessions, subscriptions; but not the session of who asks, nor whoever they are, by which
+    /// an operator finds them again.
     async fn shares_and_sessions(&self, owner: &Owner) -> Result<usize, StoreError> {
         let (table, sessions) = (self.sessions(), self.store.sessions());
         let mut gone = 0;
         for (what, keys) in sessions.leads_in(self.tenant, owner, self.but).await? {
-            gone += self.remove(what, &of(table, keys)).await?;
+            if what != PERSON {
+                gone += self.remove(what, &of(table, keys)).await?;
+            }
         }
         Ok(gone)
     }
@@ -439,7 +443,8 @@ impl Pass<'_> {
             .await
     }
 
-    /// Says that it is done, and takes the last session away, in one transaction.
+    /// Says that it is done, and takes the last session and whoever they are away, in one transaction. Where so many sessions have been
+    /// opened meanwhile that they do not fit, it is not done, and is to be asked for again.
     async fn end(&self) -> Result<(), StoreError> {
         let table = self.sessions();
         let mut writes = Writes::default();
@@ -452,6 +457,9 @@ impl Pass<'_> {
                 last.extend(keys);
             }
         }
+        if last.len() > AT_ONCE {
+            return Ok(());
+        }
         let done = match last.len() {
             0 => done,
             many => done.add(
@@ -463,7 +471,7 @@ impl Pass<'_> {
         if let Some(record) = &self.record {
             writes.update(table, record, done)?;
         }
-        for key in last.iter().take(AT_ONCE) {
+        for key in &last {
             writes.delete(table, key, Change::new())?;
         }
         self.store.transact(writes).await?;

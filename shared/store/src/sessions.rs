@@ -27,6 +27,7 @@ pub(crate) use chats::owner_partition as chats_partition;
 pub use chats::{Chat, Opened};
 pub use feedback::Verdict;
 pub use live::{LiveSession, SignedIn};
+pub(crate) use members::PERSON;
 pub use members::{Access, Member};
 pub use messages::{Added, Conversation, StoredMessage};
 pub use people::{Adopted, KnownPerson, Profile, person_id};

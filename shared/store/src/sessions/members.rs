@@ -25,6 +25,9 @@ pub struct Member {
     pub at: Timestamp,
 }
 
+/// What is erased of whoever somebody is, by its name among what was erased.
+pub(crate) const PERSON: &str = "person";
+
 /// What leads to an owner's things.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Access {
@@ -177,12 +180,12 @@ impl Sessions<'_> {
             } else if key.1.starts_with(PUSH) || key.1 == HAS {
                 found.push(("subscriptions", vec![key]));
             } else if but.is_none() {
-                found.push(("person", vec![key]));
+                found.push((PERSON, vec![key]));
             }
         }
         let member = member_key(tenant, owner.as_str());
         if but.is_none() && self.store.item(self.table(), &member).await?.is_some() {
-            found.push(("person", vec![member]));
+            found.push((PERSON, vec![member]));
         }
         Ok(found)
     }

@@ -409,3 +409,39 @@ async fn a_deleted_conversation_takes_its_tasks_along_and_no_others() {
     let weather = |item: &&String| item.contains("#weather#task#");
     assert!(everything(&database).iter().filter(weather).count() > 2);
 }
+
+#[tokio::test]
+async fn an_operator_finds_somebody_by_name_until_nothing_is_left() {
+    let (store, _database) = store_testing::start().await;
+    let acme = tenant("acme");
+    let (guest, person) = lives(&store, 1, "canary-1").await;
+    let session = Session {
+        owner: guest,
+        created_at: now(),
+        expires_at: later(3600),
+        person: Some(Person {
+            username: "ada".to_owned(),
+            ..person_of(&person, 1)
+        }),
+        guest: None,
+        pushes: Pushes::default(),
+    };
+    store
+        .sessions()
+        .begin_session(&acme, "three-1", &session)
+        .await
+        .unwrap();
+    let erased = async |at| {
+        let told = store.erasures().erase_named(&acme, Some("ada"), later(at)).await;
+        let told = told.unwrap();
+        told.iter().map(|one| one.done_at.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        erased(10).await,
+        [false],
+        "tasks wait until their cancel was told"
+    );
+    assert_eq!(erased(20).await, [false]);
+    assert_eq!(erased(10 + HEARD).await, [true]);
+    assert_eq!(erased(10 + HEARD).await, Vec::<bool>::new());
+}

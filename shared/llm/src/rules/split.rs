@@ -329,16 +329,16 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
             });
         }
     };
-    let mut before = "";
+    let (mut last, mut is_date) = (0, false);
     for word in words(text) {
         let gap = text.get(end..word.start).unwrap_or_default();
         // What is quoted goes on with what it is quoted in.
         while quotes.next_if(|quote| quote.end <= word.start).is_some() {}
         if start.is_some() && quotes.peek().is_some_and(|quote| quote.start < word.start) {
-            end = word.end;
+            (last, end) = (word.start, word.end);
             continue;
         }
-        let is_short = is_cut_short(std::mem::replace(&mut before, word.text));
+        let is_short = text.get(last..end).is_some_and(is_cut_short);
         let ends = |c: char| {
             // Neither an address, a number nor "Dr." ends a sentence.
             let is_inside = |rest: &str| rest.is_empty() && matches!(c, '.' | ':') || c == '.' && is_short;
@@ -351,10 +351,17 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         // "vom 4. bis 6. Dezember": where numbers of days have a point.
         let is_ordinal = gap == ". "
             && text.get(..end).is_some_and(ends_with_day)
-            && (word.text.starts_with(char::is_lowercase) || spoken != 0 && !speaks(spoken, "en"));
+            && (word.text.starts_with(char::is_lowercase) || is_date || spoken != 0 && !speaks(spoken, "en"));
         let closed =
             !is_ordinal && ['.', '?', '!', ';', '。', '？', '！'].into_iter().any(ends) || gap.contains('\n');
-        if colon || closed || [',', '&', '、', '，'].into_iter().any(ends) {
+        // "Freitag, 4. Dezember", "Saturday, 5 December": a day's name goes on with its number.
+        let has_point = || text.get(word.end..).is_some_and(|rest| rest.starts_with(". "));
+        is_date = gap == ", "
+            && (1..=2).contains(&word.text.len())
+            && word.text.bytes().all(|byte| byte.is_ascii_digit())
+            && (has_point() || text.get(last..end).is_some_and(names_day));
+        let parts = |mark: char| !is_date && ends(mark);
+        if colon || closed || [',', '&', '、', '，'].into_iter().any(parts) {
             // A question or exclamation mark belongs to the piece it ends.
             let mark = gap.find(['?', '!']).map_or(0, |at| at + 1);
             close(&mut start, end + mark, colon, closed);
@@ -366,7 +373,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         } else if start.is_none() {
             start = Some(word.start);
         }
-        end = word.end;
+        (last, end) = (word.start, word.end);
     }
     close(&mut start, text.len(), false, true);
     if out.len() > PIECES_MAX {
@@ -444,6 +451,10 @@ mod tests {
                 "Das Wetter in Rom vom 4. bis 6. Dezember und eine Wohnung dort",
                 2,
             ),
+            ("Falls ich am Freitag, 4. Dezember frei bin, such ein Zimmer", 2),
+            ("Is it dry on Saturday, 5 December?", 1),
+            ("Is it dry in Oslo, 5 people ask", 2),
+            ("Ask Dr. Weiss. Is ada@x.example in?", 2),
             ("A flat in Oslo from 4 to 6. What is the weather there?", 2),
             ("Where is order 1003. the weather in Oslo", 2),
         ] {

@@ -45,7 +45,7 @@ const SETS: [Floor; 6] = [
 
 const CONVERSATIONS: [Floor; 4] = [
     ("conversations_fourth", 74, 7, 2),
-    ("conversations", 76, 4, 1),
+    ("conversations", 76, 4, 0),
     ("conversations_third", 66, 8, 1),
     ("conversations_fifth", 66, 6, 1),
 ];

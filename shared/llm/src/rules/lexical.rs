@@ -87,6 +87,7 @@ impl Lexicon {
     }
 
     fn scored(&self, text: &str, named: f32) -> Vec<f32> {
+        let text = &nlu::unquoted(text);
         let mut said: Vec<Stem> = stems(text).take(WORDS_MAX).collect();
         said.sort_by(|one, other| one.stem.cmp(&other.stem));
         said.dedup_by(|one, other| one.stem == other.stem);

@@ -91,7 +91,7 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
     let mut readings = engine.read(&texts, &cards).await?;
     let lexicon = prompt.agents.lexicon();
     for (reading, text) in readings.iter_mut().zip(&texts) {
-        for (fit, score) in reading.fits.iter_mut().zip(lexicon.scores(&nlu::unquoted(text))) {
+        for (fit, score) in reading.fits.iter_mut().zip(lexicon.scores(text)) {
             *fit += WORDS_FIT * score;
         }
     }

@@ -1,10 +1,21 @@
 //! Questions in other languages, word for word in English, so that one reader reads them all. What is not known stays as it
 //! is written: names of places do.
 
+use std::sync::LazyLock;
+
 use pure_rust_locales::en_US::LC_TIME::{DAY, MON};
 use pure_rust_locales::{Locale, locale_match};
 
 use crate::phrases::{Word, words};
+
+/// What other languages say of days, and what holds it together.
+static WHEN: LazyLock<Glossary> = LazyLock::new(|| Glossary::of(""));
+
+/// A text of another language in English, as far as it says when and where; `None` where it is English, or none that is read.
+#[must_use]
+pub fn when_in_english(text: &str) -> Option<String> {
+    WHEN.in_english(text, crate::places::is_common)
+}
 
 /// What holds questions together, and words for days that no table of a C library has.
 const COMMON: &str = include_str!("abroad.txt");
@@ -152,11 +163,43 @@ fn glossed(
     }
     out.push_str(text.get(end..).unwrap_or_default());
     Glossed {
-        text: out,
+        text: dated(&out),
         count,
         own,
         english: others,
     }
+}
+
+/// Days of a month as English has them: a number with a point is an ordinal ("9. bis 11. Januar"), and what stands for "in" between two
+/// of them leads to the second ("du 9 au 11 janvier").
+fn dated(text: &str) -> String {
+    let said = words(text);
+    let is_day = |at: usize| {
+        let number = said.get(at).filter(|word| word.text.len() <= 2);
+        number.is_some_and(|word| word.text.parse().is_ok_and(|day| (1..=31).contains(&day)))
+    };
+    let is_month = |at: usize| said.get(at).is_some_and(|word| MON.contains(&word.text));
+    let gap = |at: usize| {
+        let (word, next) = (said.get(at)?, said.get(at + 1)?);
+        text.get(word.end..next.start)
+    };
+    let mut out = String::new();
+    let mut end = 0;
+    for (at, word) in said.iter().enumerate() {
+        let leads = word.text == "in" && at > 0 && is_day(at - 1) && is_day(at + 1) && is_month(at + 2);
+        out.push_str(text.get(end..word.start).unwrap_or_default());
+        out.push_str(if leads { "to" } else { word.text });
+        let goes_on = is_month(at + 1) || said.get(at + 1).is_some_and(|next| next.text == "to");
+        let has_point = is_day(at) && goes_on && gap(at) == Some(". ");
+        end = word.end + usize::from(has_point);
+        // "all'11"
+        if out.ends_with("to") && is_day(at + 1) && matches!(gap(at), Some("'" | "’")) {
+            out.push(' ');
+            end = said.get(at + 1).map_or(end, |next| next.start);
+        }
+    }
+    out.push_str(text.get(end..).unwrap_or_default());
+    out
 }
 
 /// English words behind which a noun may name a place.
@@ -254,6 +297,19 @@ mod tests {
             (
                 "Che tempo fa domani a Napoli?",
                 "what weather is tomorrow in Napoli?",
+            ),
+            (
+                "Regen in Ulm vom 9. bis zum 11. Januar?",
+                "rain in Ulm from 9 to 11 January?",
+            ),
+            ("Regen am 9. Januar in Ulm?", "rain on 9 January in Ulm?"),
+            (
+                "Va-t-il pleuvoir à Lyon du 9 au 11 janvier ?",
+                "will it rain in Lyon the 9 to 11 January ?",
+            ),
+            (
+                "Piove a Roma dal 9 all'11 gennaio?",
+                "rain in Roma from 9 to 11 January?",
             ),
             ("Vai chover amanhã no Porto?", "will it rain tomorrow in Porto?"),
             (

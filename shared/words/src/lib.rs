@@ -36,7 +36,7 @@ mod told;
 mod when;
 mod yes_no;
 
-pub use abroad::Glossary;
+pub use abroad::{Glossary, when_in_english};
 pub use clock::Time;
 pub use corrected::corrected;
 pub use currency::{Currency, currencies};

@@ -230,20 +230,27 @@ fn message(
     let said = text
         .get(..later.map_or(text.len(), |later| later.start))
         .unwrap_or(text);
+    let english = |said: &str| ::words::when_in_english(said).unwrap_or_else(|| said.to_owned());
+    let said = &english(said);
     // Nor what it is handed anyway.
     if !refers {
+        let mut dates = today.and_then(|today| dates(said, today));
         for (find, link) in [(places as fn(&str) -> Vec<String>, "in "), (times, "")] {
             let mut all = find(said);
             all.dedup();
             let wants = examples(cards, wanted).any(|example| !find(example).is_empty());
-            // "The 9th" says when, and of "9 to 12 January" the month alone says nothing.
-            let when = link.is_empty() && (names_day(&own) || all.iter().any(|time| is_of_date(said, time)));
+            let has = english(&own);
+            // "The 9th" says when.
+            let when = link.is_empty() && names_day(&has);
+            // Of "9 to 12 January" the month alone says nothing.
+            let dated = link.is_empty() && all.iter().any(|time| is_of_date(said, time));
             let only = match all.as_slice() {
-                [only] => Some(only.as_str()),
-                [first, .., last] if link.is_empty() => range(said, first, last),
+                _ if dated => dates.take(),
+                [only] => Some(only.clone()),
+                [first, .., last] if link.is_empty() => range(said, first, last).map(str::to_owned),
                 _ => None,
             };
-            if let (Some(only), true, true) = (only, wants && !when, find(&own).is_empty()) {
+            if let (Some(only), true, true) = (only, wants && !when, find(&has).is_empty()) {
                 let whole = format!("{} {link}{only}", own.trim_end_matches(['?', '!', '.']));
                 if sentences < 2 || lacks(&whole) < lacks(&own) {
                     own = match today {
@@ -290,6 +297,20 @@ fn range<'t>(text: &'t str, first: &str, last: &str) -> Option<&'t str> {
     let mut said = ::words::text::split(span, RANGE_MAX);
     let found = ::words::days::take(&mut said, None).days;
     (found.len() == 1).then_some(span)
+}
+
+/// The days of a text in full, where they are one or lie side by side: "from 9 January 2027 to 12 January 2027".
+fn dates(text: &str, today: NaiveDate) -> Option<String> {
+    let named = ::words::days::take(&mut ::words::text::split(text, text.len()), None);
+    let [when] = named.days.as_slice() else {
+        return None;
+    };
+    let full = |day: &NaiveDate| day.format("%-d %B %Y").to_string();
+    let days = when.clone().ahead().resolve(today);
+    match (days.first()?, days.last()?) {
+        (first, last) if first == last => Some(format!("on {}", full(first))),
+        (first, last) => Some(format!("from {} to {}", full(first), full(last))),
+    }
 }
 
 /// Whether a text says when, in whatever form.
@@ -441,6 +462,36 @@ mod tests {
             ),
         ] {
             assert_eq!(of_their_days(text, own.to_owned(), today), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_are_shared_in_full_whatever_the_language() {
+        let today = NaiveDate::from_ymd_opt(2026, 11, 28).unwrap();
+        for (text, expected) in [
+            (
+                "A flat in Ulm from 9 to 11 January",
+                Some("from 9 January 2027 to 11 January 2027"),
+            ),
+            (
+                "Eine Wohnung in Ulm vom 9. bis 11. Januar",
+                Some("from 9 January 2027 to 11 January 2027"),
+            ),
+            (
+                "Un appartement à Lyon du 9 au 11 janvier pour deux",
+                Some("from 9 January 2027 to 11 January 2027"),
+            ),
+            (
+                "Un piso en Sevilla del 9 al 11 de enero",
+                Some("from 9 January 2027 to 11 January 2027"),
+            ),
+            ("A table in Ulm on 9 January", Some("on 9 January 2027")),
+            ("On 9 January or on 12 March", None),
+            ("A flat in Ulm", None),
+        ] {
+            let english = ::words::when_in_english(text);
+            let dates = dates(english.as_deref().unwrap_or(text), today);
+            assert_eq!(dates.as_deref(), expected, "{text}");
         }
     }
 

@@ -2,17 +2,14 @@
 //! answered as if it had been asked for.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use chrono::{Days, NaiveDate};
 use domain::{READ_MAX, Timestamp, UserContext, to_read};
 use serde_json::Value;
-use words::{Glossary, When, days, places, text};
+use words::{When, days, text};
 
 use super::timed::Clock;
 
-/// What other languages say of days.
-static WHEN: LazyLock<Glossary> = LazyLock::new(|| Glossary::of(""));
 /// Most dates of data that are looked at.
 const DATES_MAX: usize = 32;
 
@@ -34,7 +31,7 @@ pub fn other_days(said: &str, data: &Value, (now, user): (Timestamp, &UserContex
 /// The days that are named in words.
 fn named(said: &str, clock: &Clock) -> Vec<When> {
     let said = to_read(said);
-    let glossed = WHEN.in_english(said, places::is_common);
+    let glossed = words::when_in_english(said);
     let said = glossed.as_deref().unwrap_or(said);
     days::take(&mut text::split(said, READ_MAX), clock.order).days
 }

@@ -69,6 +69,8 @@ pub struct Prompt {
     pub turns: Vec<Turn>,
     /// The day on which it is asked, where that is known.
     pub today: Option<Today>,
+    /// The locale of whoever asks, where it is known.
+    pub locale: Option<String>,
     /// What was said last is about a plan that waits for its user.
     pub changes_plan: bool,
     /// The tasks of the chat that what was said last may be about, in a line each.

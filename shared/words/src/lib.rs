@@ -45,7 +45,7 @@ pub use hours::Hours;
 pub use not_done::{CALLED_OFF, NOT_AGREED, NOT_AGREED_IN_TIME, NOT_ANSWERED, not_done};
 pub use order::DateOrder;
 pub use places::Named;
-pub use told::told;
+pub use told::{told, told_of};
 pub use when::{MAX_DAYS, When};
 pub use yes_no::{asks_yes_no, yes_or_no};
 

@@ -38,6 +38,12 @@ static LANGUAGES: LazyLock<Vec<(&str, Value)>> = LazyLock::new(|| {
 /// The sentence of this key in the language of a locale such as `de-AT`, about somebody of this name.
 #[must_use]
 pub fn told(locale: Option<&str>, key: &str, name: &str) -> String {
+    told_of(locale, key, &[("name", name)])
+}
+
+/// The same, with a value for each place that is written `{so}` in it.
+#[must_use]
+pub fn told_of(locale: Option<&str>, key: &str, values: &[(&str, &str)]) -> String {
     let language = locale
         .and_then(|locale| locale.split('-').next())
         .unwrap_or_default();
@@ -49,7 +55,17 @@ pub fn told(locale: Option<&str>, key: &str, name: &str) -> String {
         .and_then(|(_, texts)| texts.get(key)?.as_str());
     // Nobody is to read a key: any test that says such a sentence fails.
     debug_assert!(text.is_some(), "no language has the sentence {key}");
-    text.unwrap_or(key).replace("{name}", name)
+    let (mut out, mut rest) = (String::new(), text.unwrap_or(key));
+    // A value may have such a place in it, which is the value's own.
+    while let Some((before, behind)) = rest.split_once('{') {
+        let (name, after) = behind.split_once('}').unwrap_or((behind, ""));
+        let value = values.iter().find(|(known, _)| *known == name);
+        out.push_str(before);
+        out.push_str(value.map_or("", |(_, value)| value));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
 }
 
 #[cfg(test)]
@@ -63,6 +79,8 @@ mod tests {
         assert_eq!(asks(Some("nb-NO")), "Weather is working on it.");
         assert_eq!(asks(Some("de-AT")), "Weather arbeitet daran.");
         assert_eq!(asks(Some("FR")), "Weather y travaille.");
+        let said = [("said", "{name} {"), ("beside", "x")];
+        assert!(told_of(None, "nothingFits", &said).ends_with("fits “{name} {”; x."));
         for (name, texts) in LANGUAGES.iter() {
             let keys = |texts: &Value| texts.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
             assert_eq!(keys(texts), keys(&LANGUAGES[0].1), "{name}");

@@ -51,34 +51,28 @@ impl AgentChoice {
         }
     }
 
-    /// What the user is asked of what they said.
-    pub(crate) fn question(&self, said: &str) -> String {
+    /// What the user is asked of what they said, in their language.
+    pub(crate) fn question(&self, said: &str, language: &str) -> String {
+        let told = |key| words::told(Some(language), key, "");
         let names: Vec<&str> = self.of.iter().map(|offered| offered.name.as_str()).collect();
         let lines: Vec<String> = (1..)
             .zip(&self.of)
             .map(|(number, offered)| format!("{number}. {}", offered.summary))
             .collect();
         let how = match (self.of.as_slice(), self.why) {
-            ([_], _) => "Say “yes” to have it sent there, or “no”.",
-            (_, Why::Unsure) => "Say the number or the name, or “no”.",
+            ([_], _) => told("sayYesOrNo"),
+            (_, Why::Unsure) => told("sayWhich"),
             // Whoever is chosen gets all of it, and nobody else anything.
-            _ => "Say the number or the name, or “no”; or say the parts one by one.",
+            _ => told("sayWhichOrParts"),
         };
         let said = llm::clean(said, SAID_MAX);
-        let names = words::listed(&names, "or");
+        let names = words::listed(&names, &told("or"));
         let asks = match self.why {
-            Why::Unsure => format!("I am not sure whom “{said}” is for. Did you mean {names}?"),
-            Why::Destroys => {
-                format!(
-                    "“{said}” may remove something or give it away, so nothing is done yet. Shall {names} get it?"
-                )
-            }
-            Why::Conditional => {
-                format!(
-                    "I make no ifs, so nothing is done yet for “{said}”. Shall {names} get all of it now?"
-                )
-            }
+            Why::Unsure => "unsureWhom",
+            Why::Destroys => "mayRemove",
+            Why::Conditional => "noIfs",
         };
+        let asks = words::told_of(Some(language), asks, &[("said", &said), ("names", &names)]);
         format!("{asks}\n{}\n{how}", lines.join("\n"))
     }
 

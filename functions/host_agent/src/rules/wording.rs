@@ -1,7 +1,7 @@
 //! What users read while their task is under way.
 
 use domain::{
-    Entropy, EventKind, Job, JobState, Message, MessageId, TOLD_BESIDE, Task, TaskState, Timestamp,
+    Entropy, EventKind, Job, JobState, Message, MessageId, Role, TOLD_BESIDE, Task, TaskState, Timestamp,
     UserContext,
 };
 use outbound::MqttFault;
@@ -39,10 +39,19 @@ pub(crate) fn add_link(message: &mut Message, link: String, ours: bool) {
     message.metadata.insert(AUTH_URL_BY.to_owned(), by.into());
 }
 
+/// The language that the user of a task is answered in.
+pub(crate) fn language(task: &Task) -> String {
+    let locale = UserContext::newest(task.history.iter()).locale;
+    let mut said = task.history.iter().rev();
+    let said = said
+        .find(|message| message.role == Role::User)
+        .map(Message::text_to_read);
+    llm::answered_in(&said.unwrap_or_default(), locale.as_deref()).to_owned()
+}
+
 /// A sentence of ours in the language of the task's user, about somebody of this name.
 pub(crate) fn told(task: &Task, key: &str, name: &str) -> String {
-    let locale = UserContext::newest(task.history.iter()).locale;
-    words::told(locale.as_deref(), key, name)
+    words::told(Some(&language(task)), key, name)
 }
 
 /// The status that says what is being done.
@@ -353,9 +362,9 @@ pub(crate) fn reminder(task: &Task) -> String {
 }
 
 /// What waits for the user and what runs.
-pub(crate) fn open(tasks: &[&Task]) -> String {
+pub(crate) fn open(tasks: &[&Task], language: &str) -> String {
     if tasks.is_empty() {
-        return "Nothing is open: nothing waits for you, and nothing runs.".to_owned();
+        return words::told(Some(language), "nothingOpen", "");
     }
     let line = |task: &&Task| format!("- {}: {}", meaning::name(task), waits_for(task));
     tasks.iter().map(line).collect::<Vec<_>>().join("\n")

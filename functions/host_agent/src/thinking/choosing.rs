@@ -8,6 +8,7 @@ use crate::meaning::{self, choices};
 use crate::rules::agent_choice::{self, AgentChoice};
 use crate::rules::note::Note;
 use crate::rules::transcript::{self, DECLINES};
+use crate::rules::wording;
 use crate::thinking::thinker::Thinker;
 use crate::thinking::thought::Thought;
 use crate::thinking::turn::SWITCHED_OFF;
@@ -26,7 +27,10 @@ impl Thinker {
             true => "Nobody I can reach is known to take the file that you sent. ",
             false => "",
         };
-        let question = format!("{file}{}", choice.question(&thought.asked));
+        let question = format!(
+            "{file}{}",
+            choice.question(&thought.asked, &wording::language(run.task()))
+        );
         let question = thought.note.around(question);
         // What stands around the question is said with it, and counts for what is answered next.
         let note = Note {
@@ -52,11 +56,13 @@ impl Thinker {
             });
         };
         if is_no(said) {
-            return Ok(Outcome::Canceled("All right; nobody was asked.".to_owned()));
+            return Ok(Outcome::Canceled(wording::told(run.task(), "nobodyAsked", "")));
         }
         let thought = self.thought_of(run);
         let Some(offered) = choices::agent_named(&choice, &said.text_to_read()) else {
-            let question = format!("I did not understand that. {}", choice.question(&thought.asked));
+            let language = wording::language(run.task());
+            let unread = words::told(Some(&language), "notUnderstood", "");
+            let question = format!("{unread} {}", choice.question(&thought.asked, &language));
             return ask(run, &choice, question, Vec::new()).await;
         };
         if !self.is_enabled() {

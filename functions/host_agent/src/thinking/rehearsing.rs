@@ -34,6 +34,7 @@ impl Thinker {
         let prompt = Prompt {
             turns: vec![Turn::User(text.to_owned())],
             today: Some(Today::at(at, user.time_zone.clone())),
+            locale: user.locale.clone(),
             agents,
             ..Prompt::default()
         };

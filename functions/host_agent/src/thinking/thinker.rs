@@ -14,6 +14,7 @@ use crate::rules::outcome::outcome;
 use crate::rules::patience::is_over;
 use crate::rules::plans;
 use crate::rules::transcript;
+use crate::rules::wording;
 use crate::thinking::addresses::Addresses;
 use crate::thinking::asking::{ask, ask_aside};
 use crate::thinking::directory::{Directory, KnownAgents};
@@ -158,6 +159,7 @@ impl Thinker {
             agents: self.briefs(thought.known.as_ref()),
             turns,
             today: Some(today(task)),
+            locale: Some(wording::language(task)),
             changes_plan: plans::said(task).is_some(),
             tasks: thought.tasks.clone(),
         }

@@ -100,7 +100,10 @@ impl Thinker {
                 agent.agent_type().as_str() == name || agent.name().eq_ignore_ascii_case(name)
             };
             let Some(agent) = briefs.iter().find(is_named) else {
-                let told = format!("I know no agent “{name}”. {}", llm::offer(&briefs));
+                let told = format!(
+                    "I know no agent “{name}”. {}",
+                    llm::offer(&briefs, &wording::language(run.task()))
+                );
                 return Ok(Outcome::Message(run.message(&told)));
             };
             let mut thought = self.thought_of(run);
@@ -290,7 +293,7 @@ impl Thinker {
                     self.then(
                         run,
                         here,
-                        (nothing_of(nothing).to_owned(), rest, None),
+                        (nothing_of(nothing, &wording::language(run.task())), rest, None),
                         Fate::Refused,
                     )
                 })
@@ -306,21 +309,22 @@ impl Thinker {
                 let told = own_tasks::status_of(deps, &tasks, now).await?;
                 on_heap(|| self.then(run, here, (told, Some(rest), None), Fate::Done)).await
             }
-            Meaning::Open(tasks) => say(run, wording::open(&tasks)),
+            Meaning::Open(tasks) => say(run, wording::open(&tasks, &wording::language(run.task()))),
             Meaning::OpenElsewhere(tasks) if !tasks.is_empty() => {
-                let listed = wording::open(&tasks);
+                let listed = wording::open(&tasks, &wording::language(run.task()));
                 say(
                     run,
                     format!("Nothing is open here. In your other chats:\n{listed}"),
                 )
             }
-            Meaning::OpenElsewhere(_) => say(run, wording::open(&[])),
+            Meaning::OpenElsewhere(_) => say(run, wording::open(&[], &wording::language(run.task()))),
             Meaning::Retry(task) => on_heap(|| self.retry(run, here, task)).await,
             Meaning::Talk(talk) => {
                 if known.is_none() {
                     self.discover().await?;
                 }
-                say(run, talked(talk, briefs))
+                let language = wording::language(run.task());
+                say(run, talked(talk, briefs, &language))
             }
             Meaning::LookElsewhere => Err(ExecuteError::Stale),
             Meaning::Request { text, free, corrects } => {
@@ -734,7 +738,7 @@ fn question(task: &Task) -> Option<Question> {
 
 /// The answer of a message that went to another task.
 fn goes_on_in(run: &Run, task: &Task, lead: Option<&str>) -> Outcome {
-    let text = format!("That goes to {}.", meaning::name(task));
+    let text = wording::told(run.task(), "goesTo", &meaning::name(task));
     let text = match lead {
         Some(lead) => format!("{lead}\n{text}"),
         None => text,
@@ -765,29 +769,32 @@ fn which(to: Deed, tasks: &[&Task], now: Timestamp) -> String {
     }
 }
 
-fn nothing_of(nothing: Nothing) -> String {
-    match nothing {
-        Nothing::ToCancel => "There is nothing running here that I could cancel.".to_owned(),
-        Nothing::PartIsOver => "That part is over already; the rest goes on.".to_owned(),
-        Nothing::ToTell => "I know no task of yours that this could mean; nothing is running.".to_owned(),
-        Nothing::ToRetry => "There is nothing here that could be tried again.".to_owned(),
-        Nothing::ToAgreeTo => "Nothing waits for a yes at the moment.".to_owned(),
-        Nothing::ToDecline => "All right; nothing is changed.".to_owned(),
-        Nothing::Known(id) => unknown(id),
-    }
+fn nothing_of(nothing: Nothing, language: &str) -> String {
+    let key = match nothing {
+        Nothing::ToCancel => "nothingToCancel",
+        Nothing::PartIsOver => "partIsOver",
+        Nothing::ToTell => "nothingToTell",
+        Nothing::ToRetry => "nothingToRetry",
+        Nothing::ToAgreeTo => "nothingToAgreeTo",
+        Nothing::ToDecline => "nothingChanged",
+        Nothing::Known(id) => return unknown(id, language),
+    };
+    words::told(Some(language), key, "")
 }
 
-fn unknown(id: TaskId) -> String {
-    format!("I know no task {id} of yours.")
+fn unknown(id: TaskId, language: &str) -> String {
+    words::told_of(Some(language), "noSuchTask", &[("id", &id.to_string())])
 }
 
-fn talked(talk: Talk, agents: &[AgentBrief]) -> String {
+fn talked(talk: Talk, agents: &[AgentBrief], language: &str) -> String {
+    let told = |key| words::told(Some(language), key, "");
+    let offer = || llm::offer(agents, language);
     match talk {
-        Talk::Hello => format!("Hello! {}", llm::offer(agents)),
-        Talk::Help => llm::offer(agents),
-        Talk::Thanks => "You are welcome.".to_owned(),
-        Talk::Bye => "Goodbye. What is under way goes on, and its answer comes here.".to_owned(),
-        Talk::Chatter => "All right. Tell me what you need.".to_owned(),
-        Talk::About => format!("I am a program, no person, and I am fine. {}", llm::offer(agents)),
+        Talk::Hello => format!("{} {}", told("hello"), offer()),
+        Talk::Help => offer(),
+        Talk::Thanks => told("welcome"),
+        Talk::Bye => told("goodbye"),
+        Talk::Chatter => told("tellMe"),
+        Talk::About => format!("{} {}", told("aProgram"), offer()),
     }
 }

@@ -361,10 +361,10 @@ async fn what_is_given_for_one_task_has_every_other_go_on_that_waits_for_the_sam
 }
 
 #[tokio::test]
-async fn whoever_reads_german_is_asked_in_german() {
+async fn whoever_writes_or_reads_german_is_asked_in_german() {
     let (world, _peer) = horizon().await;
     let message = json!({
-        "messageId": "m-1", "role": "ROLE_USER", "contextId": "trip", "parts": [{"text": ORDER}],
+        "messageId": "m-1", "role": "ROLE_USER", "contextId": "trip", "parts": [{"text": "Order 1001?"}],
         "metadata": {"switchyard/locale": "de-AT"},
     });
     let params = json!({"message": message, "configuration": {"returnImmediately": true}});

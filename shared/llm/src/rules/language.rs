@@ -46,6 +46,36 @@ pub(super) fn speaks(spoken: Languages, code: &str) -> bool {
     spoken == 0 || number.is_some_and(|number| spoken >> number & 1 == 1)
 }
 
+/// The languages that our own sentences are in.
+const OURS: [&str; 5] = ["en", "de", "es", "fr", "ja"];
+
+/// So many words tell a language.
+const TELLING: usize = 3;
+
+/// The language that whoever said this is answered in: that of the words, where they are of one alone of ours, else that of their locale.
+#[must_use]
+pub fn answered_in<'l>(said: &str, locale: Option<&'l str>) -> &'l str {
+    if said.chars().any(|c| matches!(c, '\u{3041}'..='\u{30ff}')) {
+        return "ja";
+    }
+    let wanted = locale.and_then(|locale| locale.split('-').next()).unwrap_or("en");
+    // A number or two words are of any language.
+    let told = words(said)
+        .into_iter()
+        .filter(|word| word.text.chars().all(char::is_alphabetic));
+    let told: Vec<&str> = told.map(|word| word.text).collect();
+    let spoken = if told.len() < TELLING {
+        0
+    } else {
+        language(&told.join(" "))
+    };
+    let mut of = OURS.into_iter().filter(|code| speaks(spoken, code));
+    match (of.next(), of.next()) {
+        (Some(only), None) if !speaks(spoken, wanted) => only,
+        _ => wanted,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +93,24 @@ mod tests {
             assert_eq!(speaks(spoken, "en"), code == "en", "{text}");
         }
         assert!(language("Oslo") == 0 && speaks(0, "pl"));
+    }
+
+    #[test]
+    fn whoever_writes_in_a_language_of_ours_is_answered_in_it() {
+        for (said, locale, expected) in [
+            ("Wo ist meine Bestellung?", None, "de"),
+            ("Wo ist meine Bestellung?", Some("fr-CH"), "de"),
+            ("Where is my order?", Some("de-DE"), "en"),
+            ("¿Dónde está mi pedido?", Some("en-GB"), "es"),
+            ("明日の天気は？", Some("en-GB"), "ja"),
+            ("Oslo", Some("de-DE"), "de"),
+            ("Oslo", None, "en"),
+            ("7", None, "en"),
+            ("1 2 3", Some("fr"), "fr"),
+            ("Waar is mijn bestelling?", Some("nl"), "nl"),
+            ("no", Some("es"), "es"),
+        ] {
+            assert_eq!(answered_in(said, locale), expected, "{said}");
+        }
     }
 }

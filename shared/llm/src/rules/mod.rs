@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use domain::{AgentType, to_read};
 
 use crate::{Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
+pub use language::answered_in;
 pub(crate) use lexical::Lexicon;
 pub use lexical::best_fitting;
 pub(crate) use nearest::nearest;
@@ -52,7 +53,11 @@ impl Rules {
             return Step::Say(answer).into();
         }
         let Some(Turn::User(text)) = since.first() else {
-            return Step::Say(phrase::offer(&prompt.agents)).into();
+            return Step::Say(phrase::offer(
+                &prompt.agents,
+                answered_in("", prompt.locale.as_deref()),
+            ))
+            .into();
         };
         let read = to_read(text);
         let unread = text.get(read.len()..).unwrap_or_default();

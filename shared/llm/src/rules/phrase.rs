@@ -89,26 +89,27 @@ fn failed(agent: &str, reason: &str) -> String {
 
 /// What can be done here, in the agents' own words.
 #[must_use]
-pub fn offer(agents: &[AgentBrief]) -> String {
-    if agents.is_empty() {
-        return "I hand work to specialist agents, but none is registered at the moment.".into();
+pub fn offer(agents: &[AgentBrief], language: &str) -> String {
+    match agents {
+        [] => words::told(Some(language), "nobodyThere", ""),
+        agents => words::told_of(Some(language), "offer", &[("agents", &list(agents))]),
     }
-    format!(
-        "I hand work to the agent that fits, and bring the answer back. I can reach:\n{}\nAsk how something is doing \
-         at any time, or tell me to cancel it.",
-        list(agents)
-    )
 }
 
 /// That nothing fits, in one sentence: with who comes nearest, or with who is there.
-pub(super) fn nothing_fits(agents: &[AgentBrief], text: &str, near: Option<&AgentBrief>) -> String {
+pub(super) fn nothing_fits(
+    agents: &[AgentBrief],
+    (text, language): (&str, &str),
+    near: Option<&AgentBrief>,
+) -> String {
+    let language = Some(language);
     let beside = match (near, agents) {
-        (Some(near), _) => format!("{} comes nearest", near.name()),
-        (None, []) => return "I have nobody to give this to: no agent is registered at the moment.".into(),
-        (None, agents) => format!("I can reach {}", names(agents)),
+        (Some(near), _) => words::told(language, "comesNearest", near.name()),
+        (None, []) => return words::told(language, "nobodyThere", ""),
+        (None, agents) => words::told_of(language, "canReach", &[("names", &names(agents))]),
     };
     let said = clean(text, ASKED);
-    format!("I cannot do that here: none of the agents I can reach fits “{said}”; {beside}.")
+    words::told_of(language, "nothingFits", &[("said", &said), ("beside", &beside)])
 }
 
 /// The first few by name, and how many more there are.

@@ -9,6 +9,7 @@ use futures_util::future::try_join_all;
 use nlu::{Act, CardReader, EmbedError, Engine, Reading};
 use serde_json::Value;
 
+use super::language::answered_in;
 use super::lexical::{FITS, NEAR, texts};
 use super::order::{self, Piece};
 use super::split::{self, Known, Part};
@@ -133,6 +134,7 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
         readings: &readings,
         whole: &whole,
         today: prompt.today.as_ref().map(|today| today.date),
+        language: answered_in(text, prompt.locale.as_deref()),
         is_by_words: false,
     };
     let answer = told.decide();
@@ -200,6 +202,7 @@ pub(super) fn by_words(prompt: &Prompt, before: &[Turn], text: &str) -> Answer {
         readings: &readings,
         whole: &whole,
         today: prompt.today.as_ref().map(|today| today.date),
+        language: answered_in(text, prompt.locale.as_deref()),
         is_by_words: true,
     };
     // A few words that are of nobody's card may go on with whom was asked last; whether, its user says.
@@ -231,6 +234,8 @@ struct Told<'a> {
     readings: &'a [Reading],
     whole: &'a Reading,
     today: Option<NaiveDate>,
+    /// The language of what we say ourselves.
+    language: &'a str,
     /// Words alone say whom it is for, and never that it is for nobody.
     is_by_words: bool,
 }
@@ -431,7 +436,11 @@ impl Told<'_> {
         let [first, ..] = near.as_slice() else {
             let named = ranked.first().filter(|(_, fit)| *fit > 0.0);
             let named = named.and_then(|(agent, _)| self.agents.get(*agent));
-            return Step::Say(phrase::nothing_fits(self.agents, self.text, named));
+            return Step::Say(phrase::nothing_fits(
+                self.agents,
+                (self.text, self.language),
+                named,
+            ));
         };
         let all = || {
             near.iter()
@@ -548,6 +557,7 @@ mod tests {
             readings,
             whole,
             today: None,
+            language: "en",
             is_by_words: false,
         };
         told.decide()

@@ -12,6 +12,7 @@ mod kills;
 mod phoenix;
 mod plans;
 mod published;
+mod real;
 mod twenty;
 pub(crate) mod walk;
 

@@ -9,23 +9,23 @@ static LANGUAGES: LazyLock<Vec<(&str, Value)>> = LazyLock::new(|| {
     let files = [
         (
             "en",
-            include_str!("../../../functions/chat_api/ui/src/languages/en.json"),
+            include_str!("languages/en.json"),
         ),
         (
             "de",
-            include_str!("../../../functions/chat_api/ui/src/languages/de.json"),
+            include_str!("languages/de.json"),
         ),
         (
             "es",
-            include_str!("../../../functions/chat_api/ui/src/languages/es.json"),
+            include_str!("languages/es.json"),
         ),
         (
             "fr",
-            include_str!("../../../functions/chat_api/ui/src/languages/fr.json"),
+            include_str!("languages/fr.json"),
         ),
         (
             "ja",
-            include_str!("../../../functions/chat_api/ui/src/languages/ja.json"),
+            include_str!("languages/ja.json"),
         ),
     ];
     let read = |(name, text)| {

@@ -24,6 +24,7 @@ const SHARED: &[(&str, u8)] = &[
     ("llm", 3),
     ("edge", 4),
     ("lambda", 5),
+    ("switchyard_agent", 6),
 ];
 
 /// A room beside the ladder: any room may name it for its tests.
@@ -40,7 +41,7 @@ const BESIDE: [Beside; 7] = [
     Beside {
         folder: "infra/dynamodb",
         uses: &["workspace_features"],
-        built_into: &["local", "tests", "tools", "system_testing"],
+        built_into: &["local", "switchyard_agent", "tests", "tools", "system_testing"],
     },
     Beside {
         folder: "infra/sandbox",

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a::{Connections, Disconnected};
+use a2a::{AUTH_URL, Connections, Disconnected};
 use agent::{ExecuteError, Executor, Outcome, Run, WakeDoor, wake_each};
 use async_trait::async_trait;
 use chrono::{DateTime, Days, NaiveDate, TimeDelta};
@@ -29,8 +29,6 @@ use crate::answer;
 use crate::question::{Kind, Wanted};
 use crate::times::{Span, of_day};
 
-/// The key in a message's metadata under which pages find the link.
-const AUTH_URL: &str = "authUrl";
 /// How long a task waits for its user, with as many links as that takes.
 const PATIENCE: Duration = Duration::from_secs(28 * 24 * 3600);
 /// How far back a follow-up reaches, in questions.

@@ -35,6 +35,20 @@ const TYPESCRIPT: Files = &[
         include_str!("../templates/typescript/tsconfig.json"),
     ),
 ];
+const RUST: Files = &[
+    ("README.md", include_str!("../templates/rust/README.md")),
+    ("Cargo.toml", include_str!("../templates/rust/Cargo.toml.txt")),
+    (
+        ".cargo/config.toml",
+        include_str!("../templates/rust/.cargo/config.toml"),
+    ),
+    (".gitignore", "/data\n/target\n"),
+    ("rustfmt.toml", include_str!("../templates/rust/rustfmt.toml")),
+    ("src/main.rs", include_str!("../templates/rust/src/main.rs")),
+    ("src/tests.rs", include_str!("../templates/rust/src/tests.rs")),
+];
+/// Where the crate lies that agents in Rust are written on, in the clone that this was built from.
+const CRATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/switchyard_agent");
 /// Longest name, in characters.
 const NAME_MAX: usize = 60;
 
@@ -63,6 +77,9 @@ struct Sdk {
     /// On the official JavaScript SDK, in TypeScript
     #[arg(long)]
     typescript: bool,
+    /// On this system's own rooms, in Rust: durable, and a Lambda function too
+    #[arg(long)]
+    rust: bool,
 }
 
 /// A name that fits a card, a folder and a source file alike.
@@ -79,24 +96,27 @@ fn name(text: &str) -> Result<String, String> {
 
 impl New {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let folder = self.name.to_lowercase().replace([' ', '.', '_'], "-");
-        let folder = self.into.join(folder);
+        let short = self.name.to_lowercase().replace([' ', '.', '_'], "-");
+        let folder = self.into.join(&short);
         let endpoints = self.place.endpoints_file();
         let endpoints = std::path::absolute(&endpoints).map_err(Failure::other)?;
-        let endpoints = endpoints
-            .to_string_lossy()
-            .replace('\\', "\\\\")
-            .replace('"', "\\\"");
+        let endpoints = quoted(&endpoints);
         fs::create_dir(&folder).map_err(|fault| fault_at(&folder, &fault))?;
-        let (files, main) = match self.sdk.python {
-            true => (PYTHON, "agent.py"),
-            false => (TYPESCRIPT, "agent.ts"),
+        let (files, main) = match &self.sdk {
+            Sdk { python: true, .. } => (PYTHON, "agent.py"),
+            Sdk { rust: true, .. } => (RUST, "src/main.rs"),
+            _ => (TYPESCRIPT, "agent.ts"),
         };
         for (file, text) in files {
             let text = text
                 .replace("AGENT_NAME", &self.name)
+                .replace("FOLDER_NAME", &short)
+                .replace("SWITCHYARD_CRATE", &switchyard_crate())
                 .replace("ENDPOINTS_FILE", &endpoints);
             let file = folder.join(file);
+            if let Some(part) = file.parent() {
+                fs::create_dir_all(part).map_err(|fault| fault_at(part, &fault))?;
+            }
             fs::write(&file, text).map_err(|fault| fault_at(&file, &fault))?;
         }
         outln!(
@@ -105,6 +125,19 @@ impl New {
         );
         Ok(())
     }
+}
+
+/// The crate as this clone has it, where the clone is still there: it fits this command. As it is published otherwise.
+fn switchyard_crate() -> String {
+    match Path::new(CRATE).canonicalize() {
+        Ok(place) => format!("path = \"{}\"", quoted(&place)),
+        Err(_) => format!("version = \"{}\"", env!("CARGO_PKG_VERSION")),
+    }
+}
+
+/// A path within a text in quotes.
+fn quoted(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 fn fault_at(place: &Path, fault: &std::io::Error) -> Failure {

@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 
 use crate::card::Extension;
 
+/// In the metadata of a message that asks for a consent: the link that its user is to open.
+pub const AUTH_URL: &str = "authUrl";
+
 /// What the extension is called by, in cards and in metadata.
 pub const CONSENT: &str = "urn:switchyard:a2a:consent:v1";
 /// The field of the form.

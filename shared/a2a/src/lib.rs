@@ -48,7 +48,9 @@ pub use connections::{
     CONNECTIONS, Connection, Connections, Disconnected, EVERY_CONNECTION, connections_extension,
     is_connection_id,
 };
-pub use consent::{CONSENT, PROOF_FIELD, consent_extension, name_consent, named_consent, proof_scope};
+pub use consent::{
+    AUTH_URL, CONSENT, PROOF_FIELD, consent_extension, name_consent, named_consent, proof_scope,
+};
 pub use domain::{Endpoint, Generation, Transport};
 pub use drafts::{DRAFTS, wants_drafts};
 pub use error::{A2aError, ERROR_DOMAIN, QuotaExceeded};

@@ -21,6 +21,7 @@ mod shutdown;
 mod tail;
 mod taken;
 mod wake;
+pub mod wakes;
 mod worker;
 
 use std::sync::Arc;

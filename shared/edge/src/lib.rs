@@ -1,7 +1,7 @@
 //! What a function stands on, wherever it runs: the front of every router ([`front()`]), settings ([`config`]), secrets
 //! ([`secrets`]), the queue ([`queue`]), IoT Core ([`iot`]), logs ([`telemetry`]) and metrics ([`metrics`]); the chat's session in a
 //! browser ([`session`]) and where its requests come from ([`origin`]); what every agent's function is made of
-//! ([`agent_parts`]), what each is built on ([`Ground`]) and what it is to whoever starts it ([`Function`]).
+//! ([`agent_parts`]), what looks after what is due ([`sweep`]), what each is built on ([`Ground`]) and what it is to whoever starts it ([`Function`]).
 //!
 //! It knows no endpoint, no agent and no rule: those are the functions'. It knows no event either: that is `lambda`. It opens
 //! no connection to a URL that a tenant gave (that is `outbound`), and it does not name DynamoDB (that is `store`).
@@ -21,6 +21,7 @@ pub mod queue;
 pub mod secrets;
 pub mod session;
 mod spans;
+pub mod sweep;
 pub mod telemetry;
 pub mod vectors;
 mod well_known;

@@ -101,6 +101,8 @@ pub struct Store {
     entropy: Arc<dyn Entropy>,
     /// Whom its tenant lets in now; nothing where that is nobody's business here.
     sign_in: Option<Arc<sessions::Ruled>>,
+    /// Whether its records say which tenants there are.
+    knows_tenants: bool,
 }
 
 struct Inner {
@@ -160,6 +162,7 @@ impl Store {
             }),
             entropy: Arc::new(SystemEntropy),
             sign_in: None,
+            knows_tenants: true,
         }
     }
 
@@ -177,6 +180,16 @@ impl Store {
     #[must_use]
     pub fn with_entropy(self, entropy: Arc<dyn Entropy>) -> Self {
         Self { entropy, ..self }
+    }
+
+    /// The same store, of an agent outside the platform: no record says there which tenants there are, whoever vouches for a caller does.
+    #[must_use]
+    pub fn of_any_tenant(self) -> Self {
+        let knows_tenants = false;
+        Self {
+            knows_tenants,
+            ..self
+        }
     }
 
     /// Creates the tables that are not there yet: for the local system and for tests.

@@ -7,26 +7,11 @@ use serde_json::Value;
 /// The page's files, which lie with what it is made of; English comes first and stands for every other language.
 static LANGUAGES: LazyLock<Vec<(&str, Value)>> = LazyLock::new(|| {
     let files = [
-        (
-            "en",
-            include_str!("../../../functions/chat_api/ui/src/languages/en.json"),
-        ),
-        (
-            "de",
-            include_str!("../../../functions/chat_api/ui/src/languages/de.json"),
-        ),
-        (
-            "es",
-            include_str!("../../../functions/chat_api/ui/src/languages/es.json"),
-        ),
-        (
-            "fr",
-            include_str!("../../../functions/chat_api/ui/src/languages/fr.json"),
-        ),
-        (
-            "ja",
-            include_str!("../../../functions/chat_api/ui/src/languages/ja.json"),
-        ),
+        ("en", include_str!("languages/en.json")),
+        ("de", include_str!("languages/de.json")),
+        ("es", include_str!("languages/es.json")),
+        ("fr", include_str!("languages/fr.json")),
+        ("ja", include_str!("languages/ja.json")),
     ];
     let read = |(name, text)| {
         let mut whole: Value = serde_json::from_str(text).unwrap_or_default();

@@ -24,6 +24,7 @@ const SHARED: &[(&str, u8)] = &[
     ("llm", 3),
     ("edge", 4),
     ("lambda", 5),
+    ("switchyard_agent", 6),
 ];
 
 /// A room beside the ladder: any room may name it for its tests.
@@ -40,7 +41,7 @@ const BESIDE: [Beside; 7] = [
     Beside {
         folder: "infra/dynamodb",
         uses: &["workspace_features"],
-        built_into: &["local", "tests", "tools", "system_testing"],
+        built_into: &["local", "switchyard_agent", "tests", "tools", "system_testing"],
     },
     Beside {
         folder: "infra/sandbox",
@@ -110,11 +111,13 @@ impl Room {
             let rooms = package.dependencies.iter().filter(|used| used.path.is_some());
             rooms
                 .filter(|used| (used.kind == DependencyKind::Development) == for_tests)
-                .map(|used| used.name.to_string())
+                .map(|used| used.rename.clone().unwrap_or_else(|| used.name.clone()))
                 .collect()
         };
+        // Published, a room is called `switchyard-…`; in code it is what its library is.
+        let library = package.targets.iter().find(|target| target.is_lib());
         Self {
-            name: package.name.to_string(),
+            name: library.map_or_else(|| package.name.to_string(), |target| target.name.clone()),
             folder: folder.to_str().unwrap().to_owned(),
             uses: named(false),
             tests_use: named(true),
@@ -159,7 +162,7 @@ fn rooms() -> Vec<Room> {
         .collect()
 }
 
-/// A package is called what its folder is; a kit of tests, for what it helps to test: `tests/kit/store` is `store_testing`.
+/// A room is called what its folder is; a kit of tests, for what it helps to test: `tests/kit/store` is `store_testing`.
 fn named_for(folder: &str) -> Option<String> {
     if let Some(room) = folder.strip_prefix("tests/kit/") {
         return Some(format!("{room}_testing"));

@@ -1,8 +1,7 @@
-//! What the programs share: counts and figures, load, a queue of wakes.
+//! What the programs share: counts and figures and load.
 
 pub mod arrivals;
 pub mod echo;
 pub mod evals;
 pub mod figures;
 pub mod load;
-pub mod wakes;

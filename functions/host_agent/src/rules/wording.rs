@@ -1,5 +1,6 @@
 //! What users read while their task is under way.
 
+use a2a::AUTH_URL;
 use domain::{
     Entropy, EventKind, Job, JobState, Message, MessageId, Role, TOLD_BESIDE, Task, TaskState, Timestamp,
     UserContext,
@@ -14,8 +15,6 @@ use crate::rules::note::Note;
 use crate::rules::patience::Patience;
 use crate::rules::transcript;
 
-/// The key in a status message's metadata under which pages find the link to consent at.
-pub(crate) const AUTH_URL: &str = "authUrl";
 /// The key under which they find whose link that is.
 pub(crate) const AUTH_URL_BY: &str = "authUrlBy";
 /// A link of ours, to a consent that the platform looks after.

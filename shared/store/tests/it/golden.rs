@@ -1,7 +1,7 @@
 //! Records of every kind and every release, under `tests/golden/`: what was written once can be read for ever.
 //!
 //! `before.json` is what the last release without versions wrote. A release that changes what it writes raises
-//! [`domain::RECORDS`] and adds a file: `cargo nextest run -p store --run-ignored only this_releases_records`.
+//! [`domain::RECORDS`] and adds a file: `cargo nextest run -p switchyard-store --run-ignored only this_releases_records`.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

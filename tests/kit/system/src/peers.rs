@@ -48,6 +48,12 @@ impl CurrencyAgent {
         Self::of(node("js/a2a-agent.mjs", arguments))
     }
 
+    /// Starts any other agent that says where it listens.
+    #[must_use]
+    pub fn start_program(command: &mut Command) -> Self {
+        Self::of(listening(command))
+    }
+
     fn of((process, said): (Child, Value)) -> Self {
         let text = |name: &str| said[name].as_str().expect("a URL").to_owned();
         Self {

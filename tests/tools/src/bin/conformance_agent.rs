@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use a2a::card::{Card, Extension, Skill};
+use agent::wakes;
 use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Settings, Wake, WakeDoor};
 use async_trait::async_trait;
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
@@ -35,7 +36,6 @@ use http::{HeaderValue, Uri, header};
 use outbound::{Outbound, Policy};
 use store::{Store, Tables};
 use store_testing::Database;
-use tools::wakes;
 use tower::ServiceExt;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;

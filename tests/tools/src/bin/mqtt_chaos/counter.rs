@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use a2a::card::{Card, Skill};
+use agent::wakes;
 use agent::{Access, Agent, ExecuteError, Executor, Outcome, Run, Settings, WakeDoor};
 use async_trait::async_trait;
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
@@ -16,7 +17,6 @@ use domain::{
 use outbound::{Outbound, Policy};
 use store::Store;
 use store_testing::Database;
-use tools::wakes;
 use url::Url;
 
 const ISSUER: &str = "http://127.0.0.1/chaos";

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use agent::wakes;
 use agent::{Wake, WakeDoor};
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::Json;
@@ -21,7 +22,6 @@ use store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
-use tools::wakes;
 use url::Url;
 
 use crate::counter::{Counter, STEPS};

@@ -3,16 +3,39 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::{Wake, WakeDoor};
 use domain::{Clock, PushConfigId, Tenant, Timestamp};
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use store::{DUE_SHARDS, Pointer, PointsAt, Standing, Store, TaskKey};
 
-use crate::State;
+use crate::{ScheduleError, ScheduleHandler};
+
+/// What a sweep works with.
+#[derive(Clone)]
+pub struct State {
+    /// The database, through the one room that names it.
+    pub store: Store,
+    /// The agents' queues.
+    pub wake: Arc<dyn WakeDoor>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// How often it looks.
+    pub looks: Looks,
+}
+
+/// How often a sweep looks at what is due, and how long after the look before.
+#[derive(Debug, Clone, Copy)]
+pub struct Looks {
+    /// How many times.
+    pub number: u32,
+    /// From one to the next.
+    pub every: Duration,
+}
 
 /// Pointers read from one shard at once.
 const PAGE: u32 = 500;
@@ -56,7 +79,7 @@ pub struct Swept {
 }
 
 /// Looks as often as it is told, and wakes everything that is due. What stays due is woken once.
-pub(crate) async fn sweep_often(state: &State, latest: &AtomicI64) -> Swept {
+async fn sweep_often(state: &State, latest: &AtomicI64) -> Swept {
     let State {
         store,
         wake,
@@ -290,5 +313,37 @@ impl Sweep<'_> {
             *told.counter(&wake) -= 1;
             told.swept.not_sent += 1;
         }
+    }
+}
+
+/// Sweeps whenever the schedule says so.
+pub struct Sweeper {
+    state: State,
+    /// The latest time that it has swept at, in milliseconds.
+    latest: AtomicI64,
+}
+
+impl Sweeper {
+    /// One that works with this.
+    #[must_use]
+    pub fn new(state: State) -> Self {
+        let latest = AtomicI64::new(i64::MIN);
+        Self { state, latest }
+    }
+}
+
+/// A shard of the due index could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} shards of the due index could not be read")]
+struct Unread(u32);
+
+#[async_trait::async_trait]
+impl ScheduleHandler for Sweeper {
+    async fn run(&self) -> Result<Value, ScheduleError> {
+        let swept = sweep_often(&self.state, &self.latest).await;
+        if swept.unread_shards > 0 {
+            return Err(ScheduleError(Box::new(Unread(swept.unread_shards))));
+        }
+        serde_json::to_value(swept).map_err(|error| ScheduleError(Box::new(error)))
     }
 }

@@ -20,6 +20,7 @@ mod client;
 mod completions;
 mod deliveries;
 mod deploying;
+mod dev;
 mod doctor;
 mod eval;
 mod export;

@@ -8,6 +8,7 @@
 mod binary;
 mod commands;
 mod deliveries;
+mod dev;
 mod http;
 mod issuer;
 mod mcp;

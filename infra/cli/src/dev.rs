@@ -36,9 +36,6 @@ const LOOK: Duration = Duration::from_secs(2);
 pub(super) struct Dev {
     #[command(flatten)]
     registration: Register,
-    /// Print each request, answer and push as an object of JSON, a line each, with its body
-    #[arg(long)]
-    json: bool,
 }
 
 /// A registration that ends with this command.
@@ -71,7 +68,6 @@ impl Dev {
             http,
             (base.clone(), card_url.clone()),
             endpoints.gateway.clone(),
-            self.json,
         ));
         let card = proxy.card().await.map_err(Failure::other)?;
         let serving = proxy::serve(listener, Arc::clone(&proxy));

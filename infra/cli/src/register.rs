@@ -85,6 +85,10 @@ impl Register {
         let (_, tenant, agent) = self.asked(false).await?;
         let name = printable(text(&agent, "/card/name").unwrap_or("?"));
         let whose = tenant.map_or_else(|| "all tenants".to_owned(), |tenant| tenant.name().to_owned());
+        if crate::out::is_json() {
+            crate::out::event(&agent);
+            return Ok(());
+        }
         outln!(
             "registered {name} for {whose} as {}",
             text(&agent, "/id").unwrap_or_default()

@@ -28,21 +28,24 @@ impl Registered {
             ..Call::get(url_of(&endpoints, &agent, ""))
         };
         client.json(call).await?;
-        outln!("removed {}", named(&agent));
+        told!(agent, "removed {}", named(&agent));
         Ok(())
     }
 
     pub(super) async fn check(self) -> Result<(), Failure> {
         let (endpoints, client, agent) = self.find().await?;
         let checked = agents::check(&client, &endpoints, &agent).await?;
-        outln!("{} is {}", named(&checked), printable(&health(&checked)));
-        agents::warn(&checked);
+        told!(checked, "{} is {}", named(&checked), printable(&health(&checked)));
+        if !crate::out::is_json() {
+            agents::warn(&checked);
+        }
         Ok(())
     }
 
     pub(super) async fn disable(self) -> Result<(), Failure> {
         let agent = self.switch("/disable").await?;
-        outln!(
+        told!(
+            agent,
             "disabled {}: hosts give it no new work; what it works on goes on",
             named(&agent)
         );
@@ -51,7 +54,8 @@ impl Registered {
 
     pub(super) async fn enable(self) -> Result<(), Failure> {
         let agent = self.switch("/enable").await?;
-        outln!(
+        told!(
+            agent,
             "enabled {}, which is {}",
             named(&agent),
             printable(&health(&agent))
@@ -73,7 +77,7 @@ impl Registered {
             ));
         }
         have_serve(&client, &endpoints, &agent, pin).await?;
-        outln!("approved {}", named(&agent));
+        told!(agent, "approved {}", named(&agent));
         Ok(())
     }
 

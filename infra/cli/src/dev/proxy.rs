@@ -48,7 +48,6 @@ pub(super) struct Proxy {
     /// The agent's card.
     card_url: Url,
     gateway: Url,
-    is_json: bool,
     known: Mutex<Known>,
 }
 
@@ -101,18 +100,12 @@ async fn forward(State(proxy): State<Arc<Proxy>>, request: Request) -> Response 
 }
 
 impl Proxy {
-    pub(super) fn new(
-        http: reqwest::Client,
-        (base, card_url): (Url, Url),
-        gateway: Url,
-        is_json: bool,
-    ) -> Self {
+    pub(super) fn new(http: reqwest::Client, (base, card_url): (Url, Url), gateway: Url) -> Self {
         Self {
             http,
             base,
             card_url,
             gateway,
-            is_json,
             known: Mutex::default(),
         }
     }
@@ -131,10 +124,7 @@ impl Proxy {
 
     /// Says something that is no traffic.
     pub(super) fn say(&self, said: &str) {
-        match self.is_json {
-            true => outln!("{}", json!({ "at": SystemClock.now(), "note": said })),
-            false => outln!("{said}"),
-        }
+        told!(json!({ "at": SystemClock.now(), "note": said }), "{said}");
         crate::out::flush();
     }
 
@@ -156,7 +146,7 @@ impl Proxy {
             (_, Some(method)) => method.to_owned(),
             (_, None) => format!("{} {}", head.method, to.path()),
         };
-        self.tell((way, &what), None, &said);
+        tell((way, &what), None, &said);
         let bytes = match self.catches(&mut said) {
             true => said.to_string().into_bytes(),
             false => bytes.to_vec(),
@@ -170,7 +160,7 @@ impl Proxy {
         let answer = match asked.send().await {
             Ok(answer) => answer,
             Err(fault) => {
-                self.tell(
+                tell(
                     (answering(way), &format!("{what}: no answer")),
                     None,
                     &json!(fault.without_url().to_string()),
@@ -184,11 +174,11 @@ impl Proxy {
             .get(header::CONTENT_TYPE)
             .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         let body = match is_stream {
-            true => self.streamed(answer, what),
+            true => Self::streamed(answer, what),
             false => {
                 let bytes = whole(answer).await.ok_or(StatusCode::BAD_GATEWAY)?;
                 let told = serde_json::from_slice(&bytes).unwrap_or_default();
-                self.tell((answering(way), &what), Some(took), &told);
+                tell((answering(way), &what), Some(took), &told);
                 Body::from(bytes)
             }
         };
@@ -198,15 +188,15 @@ impl Proxy {
     }
 
     /// Hands a stream on as it comes, and shows its events.
-    fn streamed(&self, answer: reqwest::Response, what: String) -> Body {
-        let (teller, mut line) = (self.teller(), Vec::new());
+    fn streamed(answer: reqwest::Response, what: String) -> Body {
+        let mut line = Vec::new();
         Body::from_stream(answer.bytes_stream().map(move |chunk| {
             for byte in chunk.as_ref().map_or(&[][..], |chunk| chunk) {
                 match byte {
                     b'\n' => {
                         let data = line.strip_prefix(b"data:".as_slice());
                         if let Some(told) = data.and_then(|data| serde_json::from_slice(data).ok()) {
-                            teller.tell((Way::ToHost, &what), None, &told);
+                            tell((Way::ToHost, &what), None, &told);
                         }
                         line.clear();
                     }
@@ -306,54 +296,27 @@ impl Proxy {
             _ => false,
         }
     }
-
-    fn teller(&self) -> Teller {
-        Teller {
-            is_json: self.is_json,
-        }
-    }
-
-    fn tell(&self, what: (Way, &str), took: Option<(StatusCode, Duration)>, said: &Value) {
-        self.teller().tell(what, took, said);
-    }
 }
 
-/// Shows what was said.
-struct Teller {
-    is_json: bool,
-}
-
-impl Teller {
-    fn tell(&self, (way, what): (Way, &str), took: Option<(StatusCode, Duration)>, said: &Value) {
-        let [from, to] = way.ends();
-        let said = redact::value(said);
-        let at = SystemClock.now();
-        let took = took.map(|(status, took)| (status.as_u16(), took.as_millis()));
-        if self.is_json {
-            let (status, ms) = took.unzip();
-            let ms = ms.and_then(|ms| u64::try_from(ms).ok());
-            let what = redact::text(what);
-            outln!(
-                "{}",
-                json!({ "at": at, "from": from, "to": to, "what": what, "status": status, "ms": ms, "body": said })
-            );
-        } else {
-            let took = took
-                .map(|(status, ms)| format!("  {status} in {ms} ms"))
-                .unwrap_or_default();
-            let line = format!(
-                "{from:5} → {to:5}  {}{took}  {}",
-                redact::text(what),
-                words(&said)
-            );
-            outln!(
-                "{}  {}",
-                at.to_string().get(11..19).unwrap_or_default(),
-                domain::clean(&line, LINE_MAX * 2)
-            );
-        }
-        crate::out::flush();
-    }
+/// Shows what was said, to whom, and where it is an answer its status and how long it took.
+fn tell((way, what): (Way, &str), took: Option<(StatusCode, Duration)>, said: &Value) {
+    let [from, to] = way.ends();
+    let (at, said, what) = (SystemClock.now(), redact::value(said), redact::text(what));
+    let status = took.map(|(status, _)| status.as_u16());
+    let ms = took.and_then(|(_, took)| u64::try_from(took.as_millis()).ok());
+    let answer = status.zip(ms).map(|(status, ms)| format!("{status} in {ms} ms "));
+    let line = format!(
+        "{from} → {to} {what} {}{}",
+        answer.unwrap_or_default(),
+        words(&said)
+    );
+    told!(
+        json!({ "at": at, "from": from, "to": to, "what": what, "status": status, "ms": ms, "body": said }),
+        "{}  {}",
+        at.to_string().get(11..19).unwrap_or_default(),
+        domain::clean(&line, LINE_MAX * 2)
+    );
+    crate::out::flush();
 }
 
 /// A message in a few words: the task's state, and the newest text.
@@ -434,12 +397,7 @@ mod tests {
             url("http://127.0.0.1:7/switchyard-dev"),
             url("http://127.0.0.1:9100/.well-known/agent-card.json"),
         );
-        Proxy::new(
-            crate::client::http().unwrap(),
-            at,
-            url("http://127.0.0.1:3000/"),
-            false,
-        )
+        Proxy::new(crate::client::http().unwrap(), at, url("http://127.0.0.1:3000/"))
     }
 
     #[test]

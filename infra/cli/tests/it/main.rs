@@ -11,6 +11,7 @@ mod deliveries;
 mod dev;
 mod http;
 mod issuer;
+mod json;
 mod mcp;
 mod pipes;
 mod sam_env;

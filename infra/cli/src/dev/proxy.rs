@@ -286,15 +286,16 @@ impl Proxy {
                     );
                     return true;
                 }
-                fields
-                    .values_mut()
-                    .fold(false, |caught, field| self.catches(field) || caught)
+                self.catches_any(fields.values_mut())
             }
-            Value::Array(items) => items
-                .iter_mut()
-                .fold(false, |caught, item| self.catches(item) || caught),
+            Value::Array(items) => self.catches_any(items.iter_mut()),
             _ => false,
         }
+    }
+
+    /// The same of each of these.
+    fn catches_any<'v>(&self, said: impl Iterator<Item = &'v mut Value>) -> bool {
+        said.map(|one| self.catches(one)).filter(|caught| *caught).count() > 0
     }
 }
 

@@ -49,21 +49,24 @@ impl Counting {
 
 /// Works at once, and tells the result to the webhook alone.
 fn answer(call: &Value) -> Value {
-    let id = call["id"].clone();
-    if call["method"] != "SendMessage" {
+    let id = call.get("id").cloned();
+    if call.get("method").and_then(Value::as_str) != Some("SendMessage") {
         return json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32001, "message": "Task not found" } });
     }
     let status = |state: &str, said: &str| {
         let message = json!({ "messageId": "m", "role": "ROLE_AGENT", "parts": [{ "text": said }] });
         json!({ "state": state, "message": message })
     };
-    let hook = call["params"]["configuration"]["taskPushNotificationConfig"].clone();
+    let hook = call
+        .pointer("/params/configuration/taskPushNotificationConfig")
+        .unwrap()
+        .clone();
     tokio::spawn(async move {
         let said = "Four; see https://a.example/?ticket=S3CRET";
         let done = json!({ "statusUpdate": { "taskId": "t", "contextId": "c", "status": status("TASK_STATE_COMPLETED", said) } });
-        let token = hook["token"].as_str().unwrap();
-        let push =
-            request(Method::POST, hook["url"].as_str().unwrap()).header("x-a2a-notification-token", token);
+        let of = |name: &str| hook.get(name).and_then(Value::as_str).unwrap();
+        let token = of("token");
+        let push = request(Method::POST, of("url")).header("x-a2a-notification-token", token);
         assert!(
             push.bearer_auth(token)
                 .json(&done)

@@ -44,6 +44,9 @@ async fn a_person_talks_edits_leaves_an_answer_and_goes() {
                 { "wait": "Oslo" }, { "wait": "acme> " }, { "type": "Where is my order 1003?\r" },
                 // The code is spoken of before the link.
                 { "wait": "type that here" }, { "wait": "/connect/" },
+                // Markdown is drawn, and what would steer the terminal is not sent on.
+                { "wait": "acme> " }, { "type": format!("/agent report Sum this up: {}\r", "Whales **live** in the \u{9b}2Jsea and breathe air, says the book. ".repeat(5)) },
+                { "wait": "\u{1b}[1mReport on your text\u{1b}[0m" }, { "wait": "Whales \u{1b}[1mlive\u{1b}[0m in the 2Jsea" },
                 { "wait": "acme> " }, { "type": "/agent report A report on whales\r" }, { "wait": "working" },
                 { "type": "\u{3}" }, { "wait": "the task goes on" },
                 { "wait": "acme> " }, { "type": "/tasks\r" }, { "wait": "auth-required" },

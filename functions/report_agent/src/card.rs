@@ -1,12 +1,15 @@
 //! What the agent publishes of itself.
 
 use a2a::card::{Card, Skill, inputs};
-use nlu::Takes;
+use agent::Outcome;
+use nlu::{InputSchema, Takes};
 use serde_json::{Value, json};
 use url::Url;
 
 /// The skill's id.
 const REPORT: &str = "report";
+/// The field that a report cannot do without where nothing else is given.
+const TOPIC: &str = "topic";
 
 /// How reports are asked for, with what they are about in braces.
 const EXAMPLES: [&str; 32] = [
@@ -59,21 +62,34 @@ fn schema() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "topic": {"type": "string", "description": "What should the report be about?"},
+            TOPIC: {"type": "string", "description": "What should the report be about?"},
             "steps": {"type": "integer", "description": "Number of steps, sections or parts, 1 to 12"},
         },
-        "required": ["topic"],
+        "required": [TOPIC],
     })
 }
 
-/// The same, as it is read from words.
+/// What is asked where there is neither a topic nor a text.
+pub(crate) fn asks() -> Outcome {
+    let schema = InputSchema::of(&schema()).unwrap_or_default();
+    Outcome::Missing {
+        question: schema.described(TOPIC).unwrap_or(TOPIC).to_owned(),
+        schema: schema.of_fields(&[TOPIC]),
+    }
+}
+
+/// The same as it is read from words, where a text may stand for the topic.
 pub(crate) fn takes() -> Takes {
     let asked = [
         &EXAMPLES[..],
         &["a report on {tea}, please", "über {Tee} bitte", "om {te}, tack"],
     ]
     .concat();
-    Takes::new(&schema(), &asked)
+    let mut schema = schema();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove("required");
+    }
+    Takes::new(&schema, &asked)
 }
 
 /// The agent's card, with the URL it is called at.
@@ -99,7 +115,9 @@ pub(crate) fn card(url: Url) -> Card {
             input_modes: Vec::new(),
             output_modes: Vec::new(),
         }],
-        default_input_modes: vec!["text/plain".into(), "application/json".into()],
+        default_input_modes: ["text/plain", "text/markdown", "application/json"]
+            .map(String::from)
+            .to_vec(),
         default_output_modes: vec!["text/markdown".into(), "application/json".into()],
         streaming: true,
         push_notifications: true,
@@ -192,7 +210,7 @@ mod tests {
             "Schrijf een rapport",
             "Skriv en rapport",
         ] {
-            assert_eq!(read(text, false).missing, ["topic"], "{text}");
+            assert_eq!(read(text, false).data.get(TOPIC), None, "{text}");
         }
     }
 
@@ -238,7 +256,7 @@ mod tests {
             assert_eq!(read(text, true).data["topic"], topic);
         }
         for nothing in ["", "?", "please"] {
-            assert_eq!(read(nothing, true).missing, ["topic"], "{nothing}");
+            assert_eq!(read(nothing, true).data.get(TOPIC), None, "{nothing}");
         }
     }
 }

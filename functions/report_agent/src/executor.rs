@@ -4,25 +4,23 @@ use std::time::Duration;
 
 use agent::{ExecuteError, Executor, Outcome, Run};
 use async_trait::async_trait;
-use domain::{Artifact, EventKind, Message, Part, PartContent, TaskState, Timestamp};
+use domain::{Artifact, EventKind, Part, TaskState, Timestamp};
 use nlu::Takes;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::card;
+use crate::given::Given;
 use crate::plan::Plan;
 
-/// Most results of other agents that a report is made of.
-const BROUGHT_MAX: usize = 20;
-
-/// Writes reports, slowly.
+/// Writes reports: of what it is given at once, of a mere topic slowly.
 pub struct ReportExecutor {
     step: Duration,
     takes: Takes,
 }
 
 impl ReportExecutor {
-    /// An executor whose steps take this long.
+    /// An executor whose steps take this long where there is nothing to work on.
     #[must_use]
     pub fn new(step: Duration) -> Self {
         Self {
@@ -50,8 +48,10 @@ impl Executor for ReportExecutor {
 
     async fn execute(&self, run: &mut Run) -> Result<Outcome, ExecuteError> {
         let taken = run.taken();
-        let brought = run.task().history.first().map(brought).unwrap_or_default();
-        let plan = Plan::of(&taken.typed()?, taken.unsure.first(), brought);
+        let given = Given::of(&run.task().history);
+        let Some(plan) = Plan::of(taken.typed()?, taken.unsure.first(), &given) else {
+            return Ok(card::asks());
+        };
         let now = run.now();
         let step = match run.checkpoint::<Reached>() {
             None => 0,
@@ -65,7 +65,12 @@ impl Executor for ReportExecutor {
         let written = step.checked_sub(1).map(|done| section(&plan, done));
         // What the last step brought, what the next one does, and how far that is: all or nothing.
         let last = step >= plan.steps;
-        let until = if last { now } else { now.after(self.step) };
+        let pause = if plan.is_sample() {
+            self.step
+        } else {
+            Duration::ZERO
+        };
+        let until = if last { now } else { now.after(pause) };
         let doing = (!last).then(|| run.message(&plan.doing(step)));
         let status = doing.map(|doing| EventKind::status(TaskState::Working, Some(doing)));
         let reached = Run::checkpoint_event(&Reached { step, until })?;
@@ -77,19 +82,6 @@ impl Executor for ReportExecutor {
             Outcome::Parked { until }
         })
     }
-}
-
-/// What other agents brought for the report, as a host hands it over: JSON with `results`, each of an `agent` and its `text`.
-fn brought(message: &Message) -> Vec<(String, String)> {
-    let results = message.parts.iter().filter_map(|part| match &part.content {
-        PartContent::Data(value) => value.get("results")?.as_array(),
-        _ => None,
-    });
-    let one = |result: &Value| {
-        let field = |name: &str| Some(result.get(name)?.as_str()?.trim().to_owned());
-        Some((field("agent")?, field("text")?)).filter(|(_, text)| !text.is_empty())
-    };
-    results.flatten().filter_map(one).take(BROUGHT_MAX).collect()
 }
 
 fn done(plan: &Plan) -> Outcome {

@@ -2,13 +2,15 @@
 //! by one, says how far it is, and calls the webhook at the end. Open to everybody.
 //!
 //! Nothing runs between two steps: each ends with a checkpoint and the time of the next in the task's record, so that
-//! a report survives every restart and costs nothing while it waits. What it writes is simulated and says so.
+//! a report survives every restart and costs nothing while it waits. Of a text that it is given it takes the sentences that say most.
 //!
-//! Not here: research. The steps take time and bring fixed words.
+//! Not here: research, and language models. Of a topic alone it writes a sample, which takes time and says so.
 
 mod card;
 mod config;
 mod executor;
+mod extract;
+mod given;
 mod plan;
 
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use local::address::below;
 
 use super::Failure;
 use super::agents::Agents;
+use super::dev::Dev;
 use super::new_agent::New;
 use super::place::RunningSystem;
 use super::register::Register;
@@ -26,6 +27,8 @@ pub(super) enum Agent {
     Lint(Lint),
     /// Say a prompt to an agent as a host does, and whom it would go to beside the agents of the running system
     Try(Try),
+    /// Register an agent while this runs, and show what hosts and it say to each other
+    Dev(Dev),
     /// List the registered agents, with the health of each
     List(Agents),
     /// Remove an agent from the registry
@@ -56,6 +59,7 @@ impl Agent {
             Self::Register(register) => register.run().await,
             Self::Lint(lint) => Box::pin(lint.run()).await,
             Self::Try(tried) => Box::pin(tried.run()).await,
+            Self::Dev(dev) => Box::pin(dev.run()).await,
             Self::List(agents) => agents.run().await,
             Self::Remove(registered) => registered.remove().await,
             Self::RemoveType(removed) => removed.run().await,

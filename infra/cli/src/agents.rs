@@ -45,6 +45,10 @@ impl Agents {
                 *agent = check(&client, &endpoints, agent).await?;
             }
         }
+        if crate::out::is_json() {
+            agents.iter().for_each(crate::out::event);
+            return Ok(());
+        }
         let now = SystemClock.now();
         print(&agents.iter().map(|agent| Row::of(agent, now)).collect::<Vec<_>>());
         Ok(())

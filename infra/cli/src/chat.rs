@@ -2,6 +2,7 @@
 
 mod commands;
 mod form;
+mod markdown;
 pub(crate) mod session;
 mod show;
 mod whereabouts;
@@ -64,10 +65,6 @@ pub(super) struct Chat {
     /// Print the answer alone, without the task and its progress; links to open go to the standard error
     #[arg(long, short)]
     quiet: bool,
-    /// Print what comes as it comes, an object of JSON a line: the chunks of the chat's stream, then the entries of the task's log
-    /// (`docs/openapi.json` has both), at last `{"type": "answer", "text": …}`
-    #[arg(long, conflicts_with = "quiet")]
-    json: bool,
     /// What to say, with or without quotes; without it, lines are read from the standard input
     prompt: Vec<String>,
 }
@@ -98,7 +95,7 @@ impl Chat {
             user,
             wait,
             waits: &waits,
-            way: Way::of(self.quiet, self.json),
+            way: Way::of(self.quiet, crate::out::is_json()),
         };
         if self.prompt.is_empty() && !self.start && self.fill.is_empty() {
             return talk.converse(self.at.place.beside("chat_history")).await;

@@ -83,18 +83,23 @@ pub(crate) struct Begun {
     response: reqwest::Response,
 }
 
+/// What connections are made with: to the gateway, and to the agent that a person names to `agent dev`.
+pub(crate) fn http() -> Result<reqwest::Client, reqwest::Error> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the terminal's client of its own machine; it never takes an address from outside"
+    )]
+    let builder = reqwest::Client::builder();
+    let builder = builder
+        .no_proxy()
+        .tcp_nodelay(true)
+        .redirect(reqwest::redirect::Policy::none());
+    builder.build()
+}
+
 impl Client {
     pub(crate) fn new() -> Result<Self, reqwest::Error> {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the terminal's client of its own gateway; it never takes an address from outside"
-        )]
-        let builder = reqwest::Client::builder();
-        let builder = builder
-            .no_proxy()
-            .tcp_nodelay(true)
-            .redirect(reqwest::redirect::Policy::none());
-        builder.build().map(Self)
+        http().map(Self)
     }
 
     /// Sends a request; the answer is one that succeeded.

@@ -89,19 +89,22 @@ impl Deliveries {
 
 async fn list(client: &Client, wanted: &List) -> Result<(), Failure> {
     let apis = wanted.scope.apis()?;
-    outln!(
-        "{:10} {:10} {:6} {:36} {:24} {:>5}  LAST ERROR",
-        "TENANT",
-        "AGENT",
-        "STATE",
-        "TASK",
-        "HOST",
-        "TRIES"
-    );
+    if !crate::out::is_json() {
+        outln!(
+            "{:10} {:10} {:6} {:36} {:24} {:>5}  LAST ERROR",
+            "TENANT",
+            "AGENT",
+            "STATE",
+            "TASK",
+            "HOST",
+            "TRIES"
+        );
+    }
     for api in apis {
         for delivery in api.deliveries(client, wanted.parked).await? {
             let cell = |pointer: &str| printable(text(&delivery, pointer).unwrap_or_default());
-            outln!(
+            told!(
+                json!({ "tenant": api.tenant.name(), "agent": api.agent.as_str(), "delivery": delivery }),
                 "{:10} {:10} {:6} {:36} {:24} {:>5}  {}",
                 api.tenant.name(),
                 api.agent.as_str(),
@@ -153,7 +156,7 @@ impl Replay {
             );
             return Err(Failure::other(reason));
         }
-        outln!("{count} tried again");
+        told!(json!({ "triedAgain": count }), "{count} tried again");
         Ok(())
     }
 }

@@ -37,9 +37,6 @@ pub(super) struct Eval {
     /// How many of a hundred prompts must be right
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     least: u32,
-    /// Print JSON: the figures, and each prompt with what would become of it
-    #[arg(long)]
-    json: bool,
 }
 
 /// A prompt, with what should become of it. What is not said is not judged; other fields are left alone.
@@ -240,8 +237,8 @@ impl Eval {
                 told.push(json!({ "prompt": row.prompt, "right": verdict.is_right(), "got": got }));
             }
         }
-        match self.json {
-            true => outln!("{:#}", figures.json(told)),
+        match crate::out::is_json() {
+            true => crate::out::event(&figures.json(told)),
             false => outln!("{}", figures.table()),
         }
         match figures.percent() >= self.least {
@@ -255,7 +252,7 @@ impl Eval {
     }
 
     fn tell(&self, line: &str) {
-        if !self.json {
+        if !crate::out::is_json() {
             outln!("{line}");
         }
     }

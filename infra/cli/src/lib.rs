@@ -20,6 +20,7 @@ mod client;
 mod completions;
 mod deliveries;
 mod deploying;
+mod dev;
 mod doctor;
 mod eval;
 mod export;
@@ -84,6 +85,9 @@ struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     up: up::Up,
+    /// Print an object of JSON a line
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Subcommand)]
@@ -194,13 +198,19 @@ impl Failure {
     }
 }
 
+/// The command line. The options of `up` are taken without its name, and shown by `up --help` alone.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command().mut_args(|argument| {
+        let is_of_all = argument.is_global_set();
+        argument.hide(!is_of_all)
+    })
+}
+
 /// Runs the command line of the process.
 #[must_use]
 pub fn run() -> ExitCode {
-    // The options of `up` are taken without its name, and shown by `up --help` alone.
-    let matches = Cli::command()
-        .mut_args(|argument| argument.hide(true))
-        .get_matches();
+    let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|fault| fault.exit());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
@@ -226,6 +236,7 @@ pub fn run() -> ExitCode {
 }
 
 async fn dispatch(cli: Cli) -> Result<(), Failure> {
+    out::set_json(cli.json);
     match cli.command.unwrap_or_else(|| Command::Up(Box::new(cli.up))) {
         Command::Up(up) => Box::pin(up.run()).await,
         Command::Chat(chat) => Box::pin(chat.run()).await,

@@ -5,7 +5,7 @@ use std::io::{Write as _, stdout};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use domain::{Role, Task, TaskState, Timestamp};
+use domain::{Clause, Fate, Role, Task, TaskState, Timestamp};
 
 use super::out::has_colours;
 
@@ -40,7 +40,11 @@ pub(super) fn show() {
 
 /// The line for a task in its state of now; `None` while it is being worked on.
 fn line(task: &Task, colours: bool) -> Option<String> {
+    let is_refused = |clause: &Clause| clause.fate == Fate::Refused;
     let (mark, colour, said) = match task.status.state {
+        TaskState::Completed if Clause::of(task).iter().any(is_refused) => ('–', "33", "not all of it"),
+        // It may have been a refusal: nobody worked on it.
+        TaskState::Completed if task.jobs.is_empty() => ('·', "2", "asked nobody"),
         TaskState::Completed => ('✓', "32", ""),
         TaskState::Failed => ('✗', "31", "failed"),
         TaskState::Rejected => ('✗', "31", "rejected"),
@@ -185,6 +189,21 @@ mod tests {
         let long = "ä ".repeat(400);
         let shown = line(&task("host", &long, Some(TaskState::Completed)), false).unwrap();
         assert!(shown.ends_with("ä…") && shown.chars().count() < 130, "{shown}");
+    }
+
+    #[test]
+    fn what_nobody_worked_on_and_what_was_refused_in_part_is_no_tick() {
+        let mut done = task("host", "17% of 2,340", Some(TaskState::Completed));
+        done.checkpoint =
+            Some(serde_json::json!({ "clauses": [Clause::new("17% of 2,340", Fate::Refused)] }));
+        let shown = line(&done, false).unwrap();
+        assert!(shown.contains(" – not all of it, 0.3 s  17%"), "{shown}");
+        (done.checkpoint, done.jobs) = (None, Vec::new());
+        let shown = line(&done, true).unwrap();
+        assert!(
+            shown.contains("Host ") && shown.contains("· asked nobody,") && !shown.contains('✓'),
+            "{shown}"
+        );
     }
 
     #[test]

@@ -27,9 +27,6 @@ pub(crate) struct Logs {
     /// Go on with what comes
     #[arg(long, short)]
     follow: bool,
-    /// Print the lines as they are: an object of JSON each
-    #[arg(long)]
-    json: bool,
 }
 
 impl Logs {
@@ -58,8 +55,8 @@ impl Logs {
             return;
         }
         match serde_json::from_str::<Value>(line) {
-            Ok(entry) if !self.json => outln!("{}", printed(&entry)),
-            _ => outln!("{line}"),
+            Ok(entry) => told!(entry, "{}", printed(&entry)),
+            Err(_) => outln!("{line}"),
         }
     }
 }

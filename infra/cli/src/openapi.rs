@@ -3,7 +3,7 @@
 use super::Failure;
 
 pub(super) fn print() -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(&local::openapi::document()).map_err(Failure::other)?;
-    outln!("{text}");
+    let document = local::openapi::document();
+    told!(document, "{document:#}");
     Ok(())
 }

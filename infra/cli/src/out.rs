@@ -1,11 +1,18 @@
-//! What commands print. Who reads it may stop at any line (`| head`): then the command ends, quietly and as other programs do.
+//! What commands print: lines of text, or with `--json` an object of JSON a line, by one way for all of them: what is data as that
+//! ([`event`], `told!`), any other line as `{"line": …}`. Who reads it may stop at any line (`| head`): then the command ends, quietly and as other programs do.
 
 use std::ffi::OsStr;
 use std::fmt::Arguments;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
 
 /// The exit code of a program whose reader has gone: that of one ended by `SIGPIPE`.
 const NOBODY_READS: i32 = 141;
+
+/// Whether `--json` was given.
+static JSON: AtomicBool = AtomicBool::new(false);
 
 /// Prints on the standard output.
 macro_rules! out {
@@ -18,6 +25,32 @@ macro_rules! outln {
     ($($text:tt)*) => { $crate::out::print_line(format_args!($($text)*)) };
 }
 
+/// Prints a line on the standard output, or with `--json` what it tells, as data.
+macro_rules! told {
+    ($told:expr, $($text:tt)*) => {
+        match $crate::out::is_json() {
+            true => $crate::out::event(&$told),
+            false => outln!($($text)*),
+        }
+    };
+}
+
+/// Has everything be printed as JSON from now on.
+pub(crate) fn set_json(is_json: bool) {
+    JSON.store(is_json, Ordering::Relaxed);
+}
+
+/// Whether everything is to be printed as JSON.
+pub(crate) fn is_json() -> bool {
+    JSON.load(Ordering::Relaxed)
+}
+
+/// Prints an object of JSON on a line of its own, whatever is asked for.
+pub(crate) fn event(event: &Value) {
+    written(std::io::stdout().lock().write_fmt(format_args!("{event}\n")));
+    flush();
+}
+
 /// Prints on the standard output, or ends the process where that is closed.
 pub(crate) fn print(text: Arguments<'_>) {
     written(std::io::stdout().lock().write_fmt(text));
@@ -25,7 +58,12 @@ pub(crate) fn print(text: Arguments<'_>) {
 
 /// The same, with the end of the line.
 pub(crate) fn print_line(text: Arguments<'_>) {
-    written(std::io::stdout().lock().write_fmt(format_args!("{text}\n")));
+    if !is_json() {
+        return written(std::io::stdout().lock().write_fmt(format_args!("{text}\n")));
+    }
+    let text = text.to_string();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.for_each(|line| event(&json!({ "line": line })));
 }
 
 /// Lets out what ends no line yet.

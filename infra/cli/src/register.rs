@@ -56,10 +56,39 @@ pub(super) struct Register {
 }
 
 impl Register {
+    /// Where the system is.
+    pub(super) fn endpoints(&self) -> Result<Endpoints, Failure> {
+        self.place.endpoints()
+    }
+
+    /// The address that was typed.
+    pub(super) fn card_url(&self) -> &Url {
+        &self.card_url
+    }
+
+    /// The same registration of what is at another address.
+    pub(super) fn at(self, card_url: Url) -> Self {
+        Self { card_url, ..self }
+    }
+
+    /// Joins a type, unless one was typed.
+    pub(super) fn join(&mut self, type_: Option<AgentType>) {
+        self.type_ = self.type_.take().or(type_);
+    }
+
+    /// Registers it; the agent as the registry lists it.
+    pub(super) async fn register(&self) -> Result<Value, Failure> {
+        self.asked(false).await.map(|(.., agent)| agent)
+    }
+
     pub(super) async fn run(self) -> Result<(), Failure> {
         let (_, tenant, agent) = self.asked(false).await?;
         let name = printable(text(&agent, "/card/name").unwrap_or("?"));
         let whose = tenant.map_or_else(|| "all tenants".to_owned(), |tenant| tenant.name().to_owned());
+        if crate::out::is_json() {
+            crate::out::event(&agent);
+            return Ok(());
+        }
         outln!(
             "registered {name} for {whose} as {}",
             text(&agent, "/id").unwrap_or_default()

@@ -28,21 +28,24 @@ impl Registered {
             ..Call::get(url_of(&endpoints, &agent, ""))
         };
         client.json(call).await?;
-        outln!("removed {}", named(&agent));
+        told!(agent, "removed {}", named(&agent));
         Ok(())
     }
 
     pub(super) async fn check(self) -> Result<(), Failure> {
         let (endpoints, client, agent) = self.find().await?;
         let checked = agents::check(&client, &endpoints, &agent).await?;
-        outln!("{} is {}", named(&checked), printable(&health(&checked)));
-        agents::warn(&checked);
+        told!(checked, "{} is {}", named(&checked), printable(&health(&checked)));
+        if !crate::out::is_json() {
+            agents::warn(&checked);
+        }
         Ok(())
     }
 
     pub(super) async fn disable(self) -> Result<(), Failure> {
         let agent = self.switch("/disable").await?;
-        outln!(
+        told!(
+            agent,
             "disabled {}: hosts give it no new work; what it works on goes on",
             named(&agent)
         );
@@ -51,7 +54,8 @@ impl Registered {
 
     pub(super) async fn enable(self) -> Result<(), Failure> {
         let agent = self.switch("/enable").await?;
-        outln!(
+        told!(
+            agent,
             "enabled {}, which is {}",
             named(&agent),
             printable(&health(&agent))
@@ -66,31 +70,14 @@ impl Registered {
             outln!("{}: its card is the one that was registered", named(&agent));
             return Ok(());
         };
-        let changes = agent.pointer("/pending/changes").and_then(Value::as_array);
-        for change in changes.into_iter().flatten() {
-            let at = |name: &str| {
-                change
-                    .get(name)
-                    .and_then(Value::as_str)
-                    .map_or_else(|| "nothing".to_owned(), printable)
-            };
-            outln!("{}\n  - {}\n  + {}", at("at"), at("before"), at("after"));
-        }
+        changes(&agent).iter().for_each(|change| outln!("{change}"));
         if !yes {
             return Err(Failure::other(
                 "nothing is changed: the same with --yes has this card serve",
             ));
         }
-        let call = Call {
-            token: Some(&endpoints.registry_token),
-            ..Call::with_body(
-                Method::POST,
-                url_of(&endpoints, &agent, "/approve"),
-                &json!({ "pin": pin }),
-            )
-        };
-        client.json(call).await?;
-        outln!("approved {}", named(&agent));
+        have_serve(&client, &endpoints, &agent, pin).await?;
+        told!(agent, "approved {}", named(&agent));
         Ok(())
     }
 
@@ -125,6 +112,32 @@ impl Registered {
             ))),
         }
     }
+}
+
+/// What of a card waits for a word, in three lines each.
+pub(super) fn changes(agent: &Value) -> Vec<String> {
+    let changes = agent.pointer("/pending/changes").and_then(Value::as_array);
+    let change = |change: &Value| {
+        let at = |name: &str| text(change, name).map_or_else(|| "nothing".to_owned(), printable);
+        format!("{}\n  - {}\n  + {}", at("/at"), at("/before"), at("/after"))
+    };
+    changes.into_iter().flatten().map(change).collect()
+}
+
+/// Has the card serve that was looked at.
+pub(super) async fn have_serve(
+    client: &Client,
+    endpoints: &Endpoints,
+    agent: &Value,
+    pin: &str,
+) -> Result<(), Failure> {
+    let url = url_of(endpoints, agent, "/approve");
+    let call = Call {
+        token: Some(&endpoints.registry_token),
+        ..Call::with_body(Method::POST, url, &json!({ "pin": pin }))
+    };
+    client.json(call).await?;
+    Ok(())
 }
 
 fn named(agent: &Value) -> String {

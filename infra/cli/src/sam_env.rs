@@ -65,6 +65,7 @@ impl SamEnv {
         };
         match &self.out {
             Some(file) => folder::write(file, &text)?,
+            None if crate::out::is_json() => crate::out::event(&serde_json::json!(all)),
             None => out!("{text}"),
         }
         Ok(())

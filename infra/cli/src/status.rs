@@ -14,9 +14,6 @@ use crate::place::RunningSystem;
 pub(crate) struct Status {
     #[command(flatten)]
     place: RunningSystem,
-    /// Print it as one object of JSON
-    #[arg(long)]
-    json: bool,
 }
 
 impl Status {
@@ -27,7 +24,7 @@ impl Status {
         let is_well = |agent: &&Value| health(agent).starts_with("healthy");
         let unwell: Vec<&Value> = agents.iter().filter(|agent| !is_well(agent)).collect();
         let named = |agent: &Value| (printable(text(agent, "/card/name").unwrap_or("?")), health(agent));
-        if self.json {
+        if crate::out::is_json() {
             let tenants = endpoints
                 .tenants
                 .iter()
@@ -38,7 +35,7 @@ impl Status {
                 "agents": agents.len(), "unwell": unwell.collect::<Vec<_>>(),
                 "mqtt": endpoints.mqtt.as_ref().map(|mqtt| mqtt.broker.as_str()),
             });
-            outln!("{told}");
+            crate::out::event(&told);
             return Ok(());
         }
         outln!("running at {}", endpoints.gateway);
@@ -74,7 +71,7 @@ impl Open {
 
 /// Opens an address of ours in the browser, and says it, for whoever has none.
 pub(crate) fn show(address: &str) {
-    outln!("{address}");
+    told!(json!({ "url": address }), "{address}");
     if let Err(fault) = open::that_detached(address) {
         crate::out::complain(format_args!("no browser opens it here: {fault}"));
     }

@@ -25,9 +25,6 @@ pub(crate) struct Tasks {
     /// Go on, with a line each time a task changes
     #[arg(long)]
     watch: bool,
-    /// Print the tasks as the API tells them, one a line
-    #[arg(long)]
-    json: bool,
 }
 
 /// Show a task's timeline: what happened when, and how long each agent took
@@ -37,9 +34,6 @@ pub(crate) struct TaskCommand {
     at: AtTenant,
     /// The task's id, or its beginning
     id: String,
-    /// Print the task as the API tells it
-    #[arg(long)]
-    json: bool,
 }
 
 impl Tasks {
@@ -51,13 +45,10 @@ impl Tasks {
             for task in &tasks {
                 let id = text(task, "/id").unwrap_or_default().to_owned();
                 if shown.insert(id, task.clone()).as_ref() != Some(task) {
-                    match self.json {
-                        true => outln!("{task}"),
-                        false => outln!("{}", line(task)),
-                    }
+                    told!(task, "{}", line(task));
                 }
             }
-            if tasks.is_empty() && !self.json && !self.watch {
+            if tasks.is_empty() && !crate::out::is_json() && !self.watch {
                 outln!("there are no tasks of this terminal at {}", here.tenant.name());
             }
             if !self.watch {
@@ -116,8 +107,8 @@ impl TaskCommand {
             Err(_) => meant(&list(&here).await?, &self.id)?,
         };
         let task = here.get(&format!("/api/tasks/{id}")).await?;
-        if self.json {
-            outln!("{task}");
+        if crate::out::is_json() {
+            crate::out::event(&task);
             return Ok(());
         }
         outln!("{}\n", line(&task));

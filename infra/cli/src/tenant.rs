@@ -192,9 +192,13 @@ impl Added {
                 serde_json::from_value(asked.await?).map_err(Failure::other)?
             }
         };
-        outln!("added {}", added.line());
+        told!(added.told(), "added {}", added.line());
         for user in &added.users {
-            outln!("  sign in as {} with {}", user.username, user.password);
+            let (name, password) = (&user.username, &user.password);
+            told!(
+                json!({ "username": name, "password": password }),
+                "  sign in as {name} with {password}"
+            );
         }
         Ok(())
     }
@@ -216,7 +220,7 @@ impl Removed {
                 asked.await?;
             }
         }
-        outln!("removed {}", name.name());
+        told!(json!({ "removed": name.name() }), "removed {}", name.name());
         Ok(())
     }
 }
@@ -306,13 +310,18 @@ impl List {
             }
         };
         for tenant in tenants {
-            outln!("{}", tenant.line());
+            told!(tenant.told(), "{}", tenant.line());
         }
         Ok(())
     }
 }
 
 impl Described {
+    fn told(&self) -> serde_json::Value {
+        let base = self.endpoints.as_ref().map(|endpoints| endpoints.base.as_str());
+        json!({ "name": self.name.name(), "url": base, "suspended": self.suspended, "settings": self.settings })
+    }
+
     fn line(&self) -> String {
         let name = self.name.name();
         match &self.endpoints {

@@ -72,7 +72,7 @@ impl Token {
             .ask(|endpoints| Call::with_body(Method::POST, place::admin(endpoints, &path), &body));
         let told = asked.await?;
         let token = told.get("token").and_then(Value::as_str).unwrap_or_default();
-        outln!("{token}");
+        told!(serde_json::json!({ "token": token }), "{token}");
         Ok(())
     }
 
@@ -92,6 +92,7 @@ fn print(key: &SigningKey, grant: &Grant<'_>) -> Result<(), Failure> {
     let token = key
         .sign(grant, SystemClock.now(), &SystemEntropy)
         .map_err(Failure::other)?;
-    outln!("{}", token.expose_secret());
+    let token = token.expose_secret();
+    told!(serde_json::json!({ "token": token }), "{token}");
     Ok(())
 }

@@ -290,7 +290,10 @@ impl Up {
         (!self.memory).then_some(&self.data)
     }
 
-    pub(super) async fn run(self) -> Result<(), Failure> {
+    pub(super) async fn run(mut self) -> Result<(), Failure> {
+        if crate::out::is_json() {
+            self.log.lines = Lines::Json;
+        }
         let collector = self
             .otlp
             .map(|endpoint| Collector::at(endpoint, self.otlp_headers));

@@ -29,9 +29,6 @@ pub(super) struct Usage {
     /// What the costs of tasks are told by
     #[arg(long, value_enum, default_value = "day")]
     by: By,
-    /// Print JSON
-    #[arg(long, conflicts_with_all = ["csv", "focus"])]
-    json: bool,
     /// Print what tasks cost as CSV: a row for each day, owner and agent, and one for what belongs to no task
     #[arg(long, conflicts_with = "focus")]
     csv: bool,
@@ -77,13 +74,13 @@ impl Usage {
             let used = serde_json::from_value(used).map_err(Failure::other)?;
             all.push(Told { tenant, used });
         }
-        if self.json {
+        if crate::out::is_json() {
             let all = all
                 .iter()
                 .map(|told| (told.tenant.name().to_owned(), json!(told.used)));
             let mut all: serde_json::Map<String, Value> = all.collect();
             let one = is_one.then(|| all.values_mut().next().map(Value::take)).flatten();
-            outln!("{}", one.unwrap_or(Value::Object(all)));
+            crate::out::event(&one.unwrap_or(Value::Object(all)));
             return Ok(());
         }
         let rows: Vec<Row> = all.iter().flat_map(Told::rows).collect();

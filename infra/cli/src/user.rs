@@ -115,25 +115,39 @@ impl User {
                     let password = at
                         .hand_over(&whose.tenant, "add", (username.as_str(), roles))
                         .await?;
-                    outln!("added {username}, who signs in with {password}");
+                    told!(
+                        account(&username, &password),
+                        "added {username}, who signs in with {password}"
+                    );
                     return Ok(());
                 }
                 let body = json!({ "username": username, "roles": roles });
                 let told = whose.ask(Method::POST, "/users", Some(&body)).await?;
-                outln!("added {username}, who signs in with {}", password(&told));
+                let password = password(&told);
+                told!(
+                    account(&username, password),
+                    "added {username}, who signs in with {password}"
+                );
             }
             Self::Reset(One { username, whose, at }) => {
                 plain(&username)?;
                 if at.aws {
                     let user = (username.as_str(), Vec::new());
                     let password = at.hand_over(&whose.tenant, "reset", user).await?;
-                    outln!("{username} signs in with {password} from now on");
+                    told!(
+                        account(&username, &password),
+                        "{username} signs in with {password} from now on"
+                    );
                     return Ok(());
                 }
                 let told = whose
                     .ask(Method::POST, &format!("/users/{username}/reset"), None)
                     .await?;
-                outln!("{username} signs in with {} from now on", password(&told));
+                let password = password(&told);
+                told!(
+                    account(&username, password),
+                    "{username} signs in with {password} from now on"
+                );
             }
             Self::Share(share) => return share.run().await,
             Self::Remove(One { username, whose, at }) => {
@@ -191,7 +205,7 @@ impl User {
                         tokio::time::sleep(AGAIN).await;
                         continue;
                     }
-                    outln!("{}", serde_json::to_string_pretty(&told).map_err(Failure::other)?);
+                    told!(told, "{told:#}");
                     break;
                 }
             }
@@ -209,12 +223,16 @@ impl User {
                     let roles = user.get("roles").and_then(Value::as_array);
                     let roles: Vec<&str> = roles.into_iter().flatten().filter_map(Value::as_str).collect();
                     let line = [text("username"), text("displayName"), &roles.join(" ")].join("  ");
-                    outln!("{}", line.trim_end());
+                    told!(user, "{}", line.trim_end());
                 }
             }
         }
         Ok(())
     }
+}
+
+fn account(username: &str, password: &str) -> Value {
+    json!({ "username": username, "password": password })
 }
 
 /// The name becomes a part of an address.

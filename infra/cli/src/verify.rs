@@ -92,7 +92,11 @@ impl Report {
             Verdict::Known | Verdict::Unseen => {}
         }
         let told = told.to_string();
-        outln!("{word} {what}{}{told}", if told.is_empty() { "" } else { ": " });
+        told!(
+            serde_json::json!({ "found": word.trim().to_lowercase(), "what": what, "told": told }),
+            "{word} {what}{}{told}",
+            if told.is_empty() { "" } else { ": " }
+        );
     }
 
     fn judged(&mut self, what: &str, judged: Result<String, String>) {
@@ -127,7 +131,11 @@ impl Verify {
         chat(&look, &places, (cookie, &self.prompt), &mut report).await;
         match report.wrong {
             0 => {
-                outln!("{} things are as they should be", report.good);
+                told!(
+                    serde_json::json!({ "good": report.good }),
+                    "{} things are as they should be",
+                    report.good
+                );
                 Ok(())
             }
             wrong => Err(Failure::other(format!(

@@ -273,6 +273,33 @@ async fn data_is_enough_and_counts_before_words() {
     }
 }
 
+/// The sentences are the text's own, and nobody waits for them.
+#[tokio::test]
+async fn a_text_is_summed_up_at_once_without_a_topic() {
+    let world = World::new().await;
+    let text = "Whales live in the sea. Lunch is at one. The blue whale is the largest of all whales that live in the sea, and \
+                it breathes air. Many whales live in groups in the sea and speak to each other over many miles of water.";
+    let task = world
+        .send(says("m", &format!("Summarise this: {text}")), None)
+        .await;
+    let id = task["id"].as_str().unwrap();
+    while world.get(id).await["status"]["state"] != "TASK_STATE_COMPLETED" {
+        assert_eq!(world.work().await, Duration::ZERO, "{}", world.get(id).await);
+        world.wake(id).await;
+    }
+    let task = world.get(id).await;
+    let told = task["artifacts"][0]["parts"][0]["text"].as_str().unwrap();
+    assert!(
+        told.starts_with("# Report on your text\n\nSentences taken from what was given; no model was used.")
+    );
+    assert!(
+        told.contains(
+            "The blue whale is the largest of all whales that live in the sea, and it breathes air."
+        ),
+        "{told}"
+    );
+}
+
 #[tokio::test]
 async fn a_report_that_was_called_off_stops_between_two_steps() {
     let world = World::new().await;

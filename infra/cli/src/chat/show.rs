@@ -5,6 +5,7 @@ use std::fmt::Arguments;
 
 use serde_json::Value;
 
+use super::markdown::{Paper, plain};
 use super::{form, text};
 use crate::{Failure, out};
 
@@ -60,6 +61,7 @@ pub(super) struct Show {
     way: Way,
     /// With [`Way::Quiet`]: the words of the stream. They are an acknowledgement where the task goes on after it.
     held: String,
+    paper: Paper,
 }
 
 /// The tasks of these messages that ask their user, newest first: the message and the card.
@@ -89,19 +91,19 @@ impl Show {
 
     /// Shows the words of a stream with which the task came to rest, where they are not shown yet.
     pub(super) fn release(&mut self) {
-        out!("{}", std::mem::take(&mut self.held));
+        let held = std::mem::take(&mut self.held);
+        if !held.trim().is_empty() {
+            self.paper.write(held.trim_end());
+            self.paper.end();
+        }
     }
 
     /// Shows words of the answer, or holds them until it is clear that they are it.
     fn word(&mut self, words: &str) {
-        let words = plain(words);
         match self.way {
             Way::Json => {}
-            Way::Quiet => self.held.push_str(&words),
-            Way::Whole => {
-                out!("{words}");
-                out::flush();
-            }
+            Way::Quiet => self.held.push_str(words),
+            Way::Whole => self.paper.write(words),
         }
     }
 
@@ -115,7 +117,7 @@ impl Show {
     /// Shows a chunk of the UI message stream.
     pub(super) fn chunk(&mut self, chunk: &Value) {
         if self.way == Way::Json {
-            outln!("{chunk}");
+            out::event(chunk);
         }
         match text(chunk, "type").unwrap_or_default() {
             "start" => {
@@ -150,7 +152,11 @@ impl Show {
             }
             "text-end" => {
                 self.answered |= self.draft.take().is_some();
-                self.word("\n");
+                match self.way {
+                    Way::Json => {}
+                    Way::Quiet => self.held.push('\n'),
+                    Way::Whole => self.paper.end(),
+                }
             }
             "error" => {
                 self.end_draft();
@@ -166,7 +172,7 @@ impl Show {
     /// Shows an entry of the task's log, or words on the way that stand between them.
     pub(super) fn event(&mut self, event: &Value) {
         if self.way == Way::Json {
-            outln!("{event}");
+            out::event(event);
         }
         if text(event, "type") == Some("draft") {
             self.speak(text(event, "text").unwrap_or_default());
@@ -228,14 +234,15 @@ impl Show {
                 .unwrap_or_default();
             self.answered = true;
             if self.way == Way::Json {
-                outln!("{}", serde_json::json!({ "type": "answer", "text": said }));
+                out::event(&serde_json::json!({ "type": "answer", "text": said }));
                 continue;
             }
             let rest = said.strip_prefix(shown.as_str()).unwrap_or_else(|| {
-                outln!();
+                self.paper.end();
                 said
             });
-            outln!("{}", plain(rest));
+            self.paper.write(rest);
+            self.paper.end();
         }
     }
 
@@ -288,8 +295,7 @@ impl Show {
             }
         };
         if self.way == Way::Whole {
-            out!("{}", plain(rest));
-            out::flush();
+            self.paper.write(rest);
         }
         self.draft = Some(said.to_owned());
     }
@@ -297,7 +303,7 @@ impl Show {
     /// What comes next is no part of the words on the way.
     fn end_draft(&mut self) {
         if self.draft.take().is_some_and(|shown| !shown.is_empty()) && self.way == Way::Whole {
-            outln!();
+            self.paper.end();
         }
     }
 
@@ -418,13 +424,6 @@ impl Show {
             self.said = Some(said.to_owned());
         }
     }
-}
-
-/// Text from agents, without what would move a terminal's cursor or change its title.
-fn plain(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
 }
 
 #[cfg(test)]
@@ -610,10 +609,5 @@ mod tests {
             show.event(&event(seq, said));
             assert_eq!(show.said.as_deref(), Some(shown), "{seq}");
         }
-    }
-
-    #[test]
-    fn control_characters_do_not_reach_the_terminal() {
-        assert_eq!(plain("a\u{1b}[2Jb\u{7}\nc"), "a[2Jb\nc");
     }
 }

@@ -8,8 +8,10 @@
 mod binary;
 mod commands;
 mod deliveries;
+mod dev;
 mod http;
 mod issuer;
+mod json;
 mod mcp;
 mod pipes;
 mod sam_env;

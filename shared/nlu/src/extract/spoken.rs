@@ -120,9 +120,7 @@ impl<'a> Reader<'a> {
         let glossed = takes
             .abroad
             .as_ref()
-            .and_then(|abroad| abroad.in_english(said, english))
-            // A language that the schema has no words of says when all the same.
-            .or_else(|| words::when_in_english(said));
+            .and_then(|abroad| abroad.in_english(said, english));
         let most = takes.named(|slot| *slot == Slot::Stay("price-most"));
         let in_english = glossed.as_deref().unwrap_or(said);
         let in_english = match most {

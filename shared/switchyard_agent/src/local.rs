@@ -94,7 +94,7 @@ impl System {
         let (status, told) = outbound
             .request_json(http::Method::POST, &agents, Some(&body), Some(&token))
             .await?;
-        Ok(match (status, told["id"].as_str()) {
+        Ok(match (status, told.get("id").and_then(Value::as_str)) {
             (200..300, Some(id)) => format!("registered as {id}"),
             _ => format!("refused: {told}"),
         })

@@ -51,11 +51,9 @@ impl Trial {
     /// As [`Trial::ask`].
     pub async fn send(&self, parts: Value, task: Option<&Value>) -> Result<Value, Error> {
         let told = self.call("SendMessage", &message(parts, task)).await?;
-        let mut told: Value = serde_json::from_str(&told)?;
-        match told["result"]["task"].take() {
-            Value::Null => Err(told.to_string().into()),
-            task => Ok(task),
-        }
+        let told: Value = serde_json::from_str(&told)?;
+        let task = told.pointer("/result/task").cloned();
+        task.ok_or_else(|| told.to_string().into())
     }
 
     /// Everything that is streamed of the task that comes of this text.
@@ -83,9 +81,10 @@ impl Trial {
 fn message(parts: Value, task: Option<&Value>) -> Value {
     let id = MessageId::random(&SystemEntropy);
     let mut message = json!({ "messageId": id, "role": "ROLE_USER", "parts": parts });
-    if let Some(task) = task {
-        message["taskId"] = task["id"].clone();
-        message["contextId"] = task["contextId"].clone();
+    if let (Some(task), Some(fields)) = (task, message.as_object_mut()) {
+        for (name, there) in [("taskId", "id"), ("contextId", "contextId")] {
+            fields.insert(name.to_owned(), task.get(there).cloned().unwrap_or_default());
+        }
     }
     json!({ "message": message })
 }

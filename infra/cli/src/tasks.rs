@@ -9,8 +9,11 @@ use serde_json::Value;
 
 use crate::Failure;
 use crate::agents::{printable, text};
+use crate::client::Call;
+use crate::export;
 use crate::here::{AtTenant, Here};
 use crate::lines::took;
+use crate::place::admin;
 
 /// How often `--watch` looks.
 const LOOK: Duration = Duration::from_secs(1);
@@ -115,6 +118,11 @@ impl TaskCommand {
         let began = at(&task, "/createdAt").unwrap_or(Timestamp::from_millis(0));
         for (when, said) in timeline(&task) {
             outln!("{:>10}  {said}", took(when.since(began)));
+        }
+        let path = format!("/tenants/{}/usage?task={id}", here.tenant.name());
+        let cost = self.at.place.ask(|endpoints| Call::get(admin(endpoints, &path)));
+        if let Some(cost) = cost.await?.get("microDollars").and_then(Value::as_u64) {
+            outln!("\n{} dollars by list prices", export::dollars(cost));
         }
         Ok(())
     }

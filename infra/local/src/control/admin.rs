@@ -21,7 +21,7 @@
 //! | `PATCH /admin/tenants/{name}/settings` with `{"key": "value"}`, `null` to unset | changes its settings, all of these or none |
 //! | `PUT /admin/tenants/{name}/logo` with `{"logo": "Base64"}` | gives its page a logo |
 //! | `DELETE /admin/tenants/{name}/logo` | takes the logo away |
-//! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took and its tasks cost, by day, the newest first |
+//! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took and its tasks cost, by day, the newest first; with `task=ID` what that one cost |
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/tenants/{name}/token` with `{"owner", "audience", "scope"}` | makes a token of the tenant's, good for five minutes |
 //! | `POST /admin/keys/rotate` with `{"keys": "idp"`, `"sealing"` or `{"session": tenant}`, `"force"}` | rotates keys |
@@ -47,7 +47,8 @@ use axum::extract::{FromRequestParts, Path, Query, State};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
-use domain::{ExposeSecret, InvalidSetting, Owner, SettingChange, Tenant};
+use domain::price::Cost;
+use domain::{AgentName, ExposeSecret, InvalidSetting, Owner, SettingChange, TaskId, Tenant};
 use edge::{Front, refused};
 use http::request::Parts;
 use http::{StatusCode, header};
@@ -55,7 +56,7 @@ use idp::ProvisionError;
 use routes::Routes;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Value, json};
-use store::{ImportError, ImportedOrder, Standing, USAGE_DAYS_MAX};
+use store::{ImportError, ImportedOrder, Standing, TaskKey, USAGE_DAYS_MAX};
 use url::Url;
 
 use crate::address::{below, plain};
@@ -391,6 +392,7 @@ async fn import(
 #[serde(deny_unknown_fields)]
 struct Since {
     days: Option<u32>,
+    task: Option<TaskId>,
 }
 
 async fn usage(
@@ -399,7 +401,7 @@ async fn usage(
     name: Result<Path<Tenant>, PathRejection>,
     since: Result<Query<Since>, QueryRejection>,
 ) -> Result<Json<Value>, Refused> {
-    let (Path(name), Query(Since { days })) = (name?, since?);
+    let (Path(name), Query(Since { days, task })) = (name?, since?);
     let days = days.unwrap_or(7);
     if !(1..=USAGE_DAYS_MAX).contains(&days) {
         let message = format!("days is 1 to {USAGE_DAYS_MAX}");
@@ -411,6 +413,26 @@ async fn usage(
     }
     let name = admin.control.named(&name)?;
     let site = &admin.control.site;
+    if let Some(id) = task {
+        let key = TaskKey::new(
+            &name,
+            &AgentName::parse(AgentName::HOST).map_err(StartError::part("host"))?,
+            id,
+        );
+        let found = site.store.tasks().find(&key, site.clock.now()).await;
+        let found = found.map_err(StartError::part("tasks"))?;
+        let task = found.ok_or_else(|| {
+            Refused(refused(
+                StatusCode::NOT_FOUND,
+                "not_found",
+                "there is no such task",
+            ))
+        })?;
+        let cost = Cost::of(&task.task, store::kept_bytes(&task.task));
+        return Ok(Json(
+            json!({"taskId": id, "microDollars": cost.all(), "ofTokens": cost.tokens}),
+        ));
+    }
     let usual = site.outside.models.as_ref().map(|models| models.tokens_per_day);
     let used = site.store.ledger().used(&name, site.clock.now(), days).await;
     let mut used = used.map_err(StartError::part("ledger"))?;

@@ -8,6 +8,10 @@ use url::Url;
 /// What a token for the host must allow, and what its user reads of it.
 const SCOPE: (&str, &str) = (agent::TASKS_SCOPE, "Give the assistant tasks in your name");
 
+/// Examples of the card, which are read word for word where nothing else reads what people say.
+pub(crate) const NEWS: &str = "How is my task doing?";
+pub(crate) const OFFER: &str = "What can you do?";
+
 /// What the host publishes of itself; `sign_in` is the tenant's authorization server.
 pub(crate) fn card(tenant: &Tenant, url: &Url, sign_in: Option<&Url>) -> Card {
     Card {
@@ -29,8 +33,8 @@ pub(crate) fn card(tenant: &Tenant, url: &Url, sign_in: Option<&Url>) -> Card {
             tags: vec!["type:host".to_owned(), format!("tenant_id:{}", tenant.name())],
             examples: vec![
                 "Will it rain in Oslo tomorrow?".to_owned(),
-                "How is my task doing?".to_owned(),
-                "What can you do?".to_owned(),
+                NEWS.to_owned(),
+                OFFER.to_owned(),
             ],
             input_modes: Vec::new(),
             output_modes: Vec::new(),

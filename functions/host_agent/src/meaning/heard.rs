@@ -12,6 +12,7 @@ use llm::Agents;
 use nlu::{Act, EmbedError, Engine, Reading};
 
 use super::{Chat, closed, which};
+use crate::card;
 use crate::rules::transcript;
 
 /// Most tasks of a chat that a message is held against, the newest.
@@ -100,17 +101,23 @@ pub(super) struct HeardAct {
 }
 
 impl HeardAct {
-    /// A text that nobody has heard: something is asked of an agent.
-    pub(super) fn asking(text: &str) -> Self {
+    /// A text that nobody has heard: an example of our own card does what it says, and anything else asks something of an agent.
+    pub(super) fn unheard(text: &str) -> Self {
+        let said = closed::lower(text);
+        let (act, talk) = match said {
+            said if said == closed::lower(card::NEWS) => (Act::Status, nlu::Talk::Chatter),
+            said if said == closed::lower(card::OFFER) => (Act::Talk, nlu::Talk::Help),
+            _ => (Act::Request, nlu::Talk::Chatter),
+        };
         Self {
-            act: Act::Request,
+            act,
             is_sure: false,
             text: text.trim().to_owned(),
             of: Vec::new(),
             jobs: Vec::new(),
             names_another: false,
             rest: None,
-            talk: nlu::Talk::Chatter,
+            talk,
         }
     }
 }

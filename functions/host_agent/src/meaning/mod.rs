@@ -200,7 +200,7 @@ impl<'a> Chat<'a> {
     pub(crate) fn read(&self, text: &str, heard: Option<&Heard>) -> (Meaning<'a>, bool) {
         let mut deed = match heard {
             Some(heard) => heard.deed(self.scene()),
-            None => HeardAct::asking(text),
+            None => HeardAct::unheard(text),
         };
         if let Some(certain) = self.certain(text, &mut deed) {
             return (certain, false);

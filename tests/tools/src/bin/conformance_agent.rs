@@ -4,7 +4,8 @@
 //! executor does what the kit's scenarios ask for, by the beginning of the message's id. What stands in front of it is
 //! because of what the kits are:
 //!
-//! - their callers have no tokens, so that they are signed in as one user;
+//! - their callers have no tokens, so that they are signed in as one user; as one of a host, who may hold any number of streams open:
+//!   the kits close none of theirs;
 //! - they use one message id for many messages, which are made different (to us the same id is the same message);
 //! - they read a card strictly and do not say of which version, which `--cards` says for them. Our card without a version
 //!   is for clients of both, with fields of both.
@@ -404,7 +405,7 @@ impl Front {
             subject: "kit",
             tenant: Some(&tenant),
             audience: &self.url,
-            scopes: &[agent::TASKS_SCOPE],
+            scopes: &[agent::TASKS_SCOPE, auth::scope::DELEGATED],
             lifetime: TOKEN_LIFE,
         };
         let token = self

@@ -20,7 +20,7 @@ fn a_command_is_about_the_tasks_that_have_its_words() {
         ("/status rails", Meaning::Status(of(&[1]))),
         ("/status oslo", Meaning::Status(of(&[2]))),
         ("/status", Meaning::Open(of(&[0, 1]))),
-        ("how is my task doing", Meaning::Open(of(&[0, 1]))),
+        ("how is my task doing", Meaning::Status(of(&[0, 1]))),
         ("What can you do?", Meaning::Talk(Talk::Help)),
         ("/retry", Meaning::Retry(&here[2])),
         ("try again, please", Meaning::Retry(&here[2])),

@@ -30,17 +30,23 @@ async fn requests_are_understood_in_words_that_no_card_has() {
 async fn what_destroys_or_depends_on_something_is_asked_about_before_anything_is_sent() {
     let local = Local::start().await;
     let user = local.user("acme");
-    for prompt in [
-        "Is it going to snow in Innsbruck on Saturday? If so, find me a hotel there for two",
-        "if it rains in Oslo on Sunday, write a report about umbrellas",
-        "Wenn es am Samstag in Graz schneit, such mir dort ein Zimmer für zwei",
+    for (prompt, says) in [
+        (
+            "Is it going to snow in Innsbruck on Saturday? If so, find me a hotel there for two",
+            "nothing is done yet",
+        ),
+        (
+            "if it rains in Oslo on Sunday, write a report about umbrellas",
+            "nothing is done yet",
+        ),
+        (
+            "Wenn es am Samstag in Graz schneit, such mir dort ein Zimmer für zwei",
+            "noch nichts geschehen",
+        ),
     ] {
         let task = user.ask(prompt).await.task_id();
         let asked = user.until(&task, &["input-required"]).await;
-        assert!(
-            asked.to_string().contains("nothing is done yet"),
-            "{prompt}: {asked}"
-        );
+        assert!(asked.to_string().contains(says), "{prompt}: {asked}");
         assert_eq!(asked.get("jobs").unwrap_or(&json!([])), &json!([]), "{prompt}");
     }
     for prompt in ["delete my account", "wire 500 euros to Bob"] {

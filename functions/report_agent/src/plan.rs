@@ -22,7 +22,7 @@ const STEPS: [(&str, &str, &str); 6] = [
     (
         "Gathering sources",
         "Sources",
-        "No sources: this agent looks nothing up. Paste a text, attach a file or have another agent's answer handed to it, and it \
+        "No sources: this agent looks nothing up. Paste a text behind “/agent report”, attach a file, or have another agent's answer handed to it, and it \
          takes out the sentences that say most.",
     ),
     (

@@ -19,7 +19,7 @@ pub(crate) struct Given {
     /// Whose it is: an agent, a file, the user.
     pub(crate) from: String,
     pub(crate) text: String,
-    by_agent: bool,
+    pub(crate) by_agent: bool,
 }
 
 impl Given {

@@ -160,7 +160,12 @@ fn taken(given: &[Given], steps: usize) -> Vec<(String, String)> {
     let texts = given.len().max(1);
     let each = |given: &Given| {
         let sentences = extract::sentences(&given.text, SENTENCES_READ / texts);
-        let most = (SENTENCES_A_STEP * steps).div_ceil(texts);
+        // A sum says less than what it sums up; an answer of another agent is one already.
+        let half = match given.by_agent {
+            true => sentences.len(),
+            false => sentences.len().div_ceil(2),
+        };
+        let most = (SENTENCES_A_STEP * steps).div_ceil(texts).min(half);
         let taken = extract::most_telling(&sentences, most).into_iter();
         taken
             .map(|sentence| (given.from.clone(), sentence.to_owned()))
@@ -231,7 +236,7 @@ mod tests {
         for (said, asked, steps, sentences) in [
             (words, None, 1, 5),
             (&long, Some(3), 3, 15),
-            (words, Some(999), 12, 60),
+            (words, Some(999), 12, 30),
         ] {
             let plan = plan(Some(said), asked, &given).unwrap();
             assert_eq!((plan.topic.as_str(), plan.steps), ("your text", steps));

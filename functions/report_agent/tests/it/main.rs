@@ -292,12 +292,8 @@ async fn a_text_is_summed_up_at_once_without_a_topic() {
     assert!(
         told.starts_with("# Report on your text\n\nSentences taken from what was given; no model was used.")
     );
-    assert!(
-        told.contains(
-            "The blue whale is the largest of all whales that live in the sea, and it breathes air."
-        ),
-        "{told}"
-    );
+    assert!(told.contains("Whales live in the sea."), "{told}");
+    assert!(!told.contains("Lunch"), "a sum says less: {told}");
 }
 
 #[tokio::test]

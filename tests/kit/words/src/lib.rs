@@ -193,10 +193,11 @@ fn spent() -> Duration {
 mod tests {
     use super::*;
 
-    /// What is slow about the first shape.
+    /// What is slow about one of the shapes, each looked at once: a machine that stands still while the shorter text is read makes
+    /// the longer one look no slower.
     fn slow(read: impl Fn(&str)) -> String {
-        let shape = shapes().next().expect("a shape");
-        slowness(&shape, &read).unwrap_or_default()
+        let told = shapes().find_map(|shape| slowness(&shape, &read));
+        told.unwrap_or_default()
     }
 
     fn look_for_each_of(text: &[char], most: usize) {

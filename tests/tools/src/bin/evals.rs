@@ -1,5 +1,5 @@
-//! How well a model routes the half of the labelled prompts that is there to work with, by language and over all: words
-//! alone, or the language models that are named.
+//! How well a model routes the half of the labelled prompts that is there to work with, by language and over all: the engine
+//! that understands without one, or the language models that are named.
 //!
 //! ```sh
 //! cargo run -p tools --bin evals
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use clap::Parser;
 use domain::SystemEntropy;
 use edge::config::Env;
-use llm::{Agents, Model, ModelList, ModelParts, Rules, Unlimited};
+use llm::{Model, ModelList, ModelParts, Unlimited};
 use local::Models;
 use outbound::{Outbound, Policy};
 use tools::evals::{Figures, Row, Speed, agents, by_model, step, told, verdict, working};
@@ -22,7 +22,7 @@ use tools::evals::{Figures, Row, Speed, agents, by_model, step, told, verdict, w
 /// How well a model routes labelled prompts
 #[derive(Parser)]
 struct Arguments {
-    /// The language models that are asked, in this order, as `switchyard up` takes them; the rules without any
+    /// The language models that are asked, in this order, as `switchyard up` takes them; the engine without any
     #[arg(long)]
     model: Vec<String>,
     /// At most so many prompts of each file, spread over it
@@ -53,15 +53,13 @@ async fn main() {
         }
         return;
     }
+    let slot = nlu::Slot::default();
+    let filled = local::understanding::fill(&slot, arguments.cache, |line| eprintln!("{line}")).await;
+    filled.expect("the model of sentences");
     let model = match arguments.model.as_slice() {
-        [] => None,
-        names => {
-            // Of many agents it is shown those that the engine finds near, as in a host.
-            let slot = nlu::Slot::default();
-            let filled = local::understanding::fill(&slot, arguments.cache, |line| eprintln!("{line}")).await;
-            filled.expect("the model of sentences");
-            Some(made(names, slot))
-        }
+        [] => llm::offline(slot),
+        // Of many agents it is shown those that the engine finds near, as in a host.
+        names => made(names, slot),
     };
     for (name, cards) in [
         ("prompts", &["own_cards"][..]),
@@ -84,16 +82,12 @@ async fn main() {
         println!("{name}, {} agents", agents.len());
         let mut all = Figures::default();
         for (language, rows) in of_language {
-            let figures = judged(model.as_deref(), &agents, &rows).await;
+            let figures = by_model(&agents, &rows, model.as_ref()).await;
             println!("  {language}  {figures}");
             all.merge(&figures);
         }
         println!("  all {all}");
     }
-}
-
-async fn judged(model: Option<&dyn Model>, agents: &Agents, rows: &[Row]) -> Figures {
-    by_model(agents, rows, model.unwrap_or(&Rules)).await
 }
 
 /// So many of them, evenly.

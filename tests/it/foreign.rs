@@ -1,10 +1,14 @@
 //! Foreign agents: written with the official Python SDK, registered by their card's URL, delegated to.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use auth::{Grant, SigningKey};
+use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant, Timestamp};
+use local::data::secrets::{self, Secrets};
 use serde_json::{Value, json};
 use system_testing::binary::{self, Up};
 use system_testing::peers::CurrencyAgent;
@@ -118,6 +122,18 @@ async fn agents_made_by_the_command_pass_their_own_tests_join_and_answer() {
     assert!(!make("Both", "--both").status.success());
 
     let wordy = data.path().join("wordy");
+    let (types, packages) = (
+        system_testing::python_of("types"),
+        system_testing::python_of("venv"),
+    );
+    let kept = types.with_file_name("../cache");
+    succeeds(
+        Command::new(types)
+            .args(["-m", "mypy", "--strict", "--cache-dir"])
+            .arg(kept)
+            .arg("--python-executable")
+            .args([&packages, &wordy]),
+    );
     succeeds(Command::new(system_testing::python_of("venv")).arg(wordy.join("test_agent.py")));
     let agent = CurrencyAgent::start_python(wordy.join("agent.py").to_str().expect("a path"));
     answers(&up, folder, (&agent, "wordy")).await;
@@ -233,12 +249,130 @@ fn send(message: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}})
 }
 
+/// What an agent answers to a call without any host.
+async fn called(agent: &CurrencyAgent, call: &Value, token: Option<&str>) -> (u16, Value) {
+    let post = system_testing::user::http().post(&agent.url).json(call);
+    let post = token.into_iter().fold(post, reqwest::RequestBuilder::bearer_auth);
+    let answer = post.header("a2a-version", "1.0").send().await.expect("an answer");
+    let status = answer.status().as_u16();
+    (status, answer.json().await.expect("JSON"))
+}
+
 /// What becomes of a message that is sent to an agent without any host.
 async fn sent(agent: &CurrencyAgent, message: &Value) -> Value {
-    let post = system_testing::user::http().post(&agent.url);
-    let answer = post.header("a2a-version", "1.0").json(&send(message)).send();
-    let answer: Value = answer.await.expect("an answer").json().await.expect("JSON");
+    let (_, answer) = called(agent, &send(message), None).await;
     answer["result"]["task"].clone()
+}
+
+/// The hosts' own token is taken, and what is not one for this agent is refused; nothing runs then.
+async fn only_good_tokens(up: &Up, folder: &str, agent: &CurrencyAgent) {
+    let secrets = Secrets::load(&Path::new(folder).join(secrets::FILE));
+    let secrets = secrets.expect("readable").expect("a file");
+    let [acme, globex] = ["acme", "globex"].map(|name| Tenant::parse(name).expect("a tenant"));
+    let keys = format!(
+        "{}/acme/sessions.json",
+        up.endpoints["idp"].as_str().expect("a URL").trim_end_matches('/')
+    );
+    let vouched: Value = system_testing::user::http()
+        .get(keys)
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
+    let key_of = |tenant| {
+        secrets
+            .named(tenant)
+            .expect("its keys")
+            .session()
+            .expect("a key")
+            .clone()
+    };
+    let (own, stranger) = (key_of(&acme), SigningKey::generate().expect("a key").0);
+    let (now, random) = (SystemClock.now(), SystemEntropy);
+    let good = Grant {
+        issuer: vouched["issuer"].as_str().expect("an issuer"),
+        subject: "user-1",
+        tenant: Some(&acme),
+        audience: &agent.url,
+        scopes: &["tasks"],
+        lifetime: Duration::from_secs(300),
+    };
+    let signed = |key: &SigningKey, grant: &Grant<'_>, at: Timestamp| {
+        key.sign(grant, at, &random)
+            .expect("a token")
+            .expose_secret()
+            .to_owned()
+    };
+    let message = |id: &str| {
+        send(&json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": "Count: one two"}]}))
+    };
+    let token = signed(&own, &good, now);
+    let (status, answer) = called(agent, &message("good"), Some(&token)).await;
+    assert!(
+        status == 200 && answer.to_string().contains("2 words"),
+        "{answer}"
+    );
+
+    let tasks = async || {
+        let list = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}});
+        let (_, own) = called(agent, &list, Some(&token)).await;
+        let (_, nobodys) = called(agent, &list, None).await;
+        [own, nobodys].map(|listed| listed["result"]["tasks"].as_array().map(Vec::len))
+    };
+    let before = tasks().await;
+    assert_eq!(before[0], Some(1));
+    let (head, signature) = token.rsplit_once('.').expect("a token");
+    let claims = "eyJ0ZW5hbnRfaWQiOiIuLi9hY21lIn0";
+    for (bad, why) in [
+        ("rubbish".to_owned(), "no token"),
+        (
+            format!("{head}.{}", signature.chars().rev().collect::<String>()),
+            "a wrong signature",
+        ),
+        (
+            format!(
+                "{}.{claims}.{signature}",
+                head.split_once('.').expect("a header").0
+            ),
+            "a tenant that is a path",
+        ),
+        (
+            signed(&own, &good, now.before(Duration::from_secs(400))),
+            "expired",
+        ),
+        (
+            signed(
+                &own,
+                &Grant {
+                    audience: "http://127.0.0.1:1/",
+                    ..good
+                },
+                now,
+            ),
+            "another agent's",
+        ),
+        (
+            signed(
+                &own,
+                &Grant {
+                    issuer: "http://127.0.0.1:1/",
+                    ..good
+                },
+                now,
+            ),
+            "of nobody whom it trusts",
+        ),
+        (signed(&stranger, &good, now), "a stranger's key"),
+        (signed(&key_of(&globex), &good, now), "another tenant's key"),
+    ] {
+        let (status, answer) = called(agent, &message("bad"), Some(&bad)).await;
+        assert_eq!(status, 401, "{why}: {answer}");
+        let expired = answer["error_description"] == "token has expired";
+        assert_eq!(expired, why == "expired", "{why}: {answer}");
+    }
+    assert_eq!(tasks().await, before, "nothing ran");
 }
 
 /// An agent that has joined is found by its examples, asked by hand, and asked by a host.
@@ -268,6 +402,7 @@ async fn answers(up: &Up, folder: &str, (agent, named): (&CurrencyAgent, &str)) 
     let task = user.until(&answer.task_id(), &["completed"]).await;
     assert_eq!(task["agentType"], named, "{task:#}");
     assert!(task["artifacts"].to_string().contains("4 words"), "{task:#}");
+    only_good_tokens(up, folder, agent).await;
 }
 
 /// Longer than any other call may take. An agent on the official SDKs that does so has no task to be looked at, and pushes nothing.

@@ -1,5 +1,6 @@
 //! `switchyard tenant brand …`: what a tenant's page calls itself, its accent colours, its logo.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use super::Failure;
 use super::place::admin;
 use super::tenant_at::At;
 use crate::client::Call;
+use crate::out;
 use local::functions::sam_env::quoted;
 use local::logo;
 
@@ -73,7 +75,8 @@ impl Brand {
                 .place()
                 .ask(|endpoints| Call::with_body(Method::PUT, admin(endpoints, &path), &body));
             asked.await?;
-            outln!(
+            told!(
+                json!({ "name": tenant, "logo": true }),
                 "{tenant}: the logo is stored; pages that are opened within ten seconds may not have it yet"
             );
         } else if self.reset {
@@ -82,7 +85,10 @@ impl Brand {
                 ..Call::get(admin(endpoints, &path))
             });
             asked.await?;
-            outln!("{tenant}: there is no logo any more");
+            told!(
+                json!({ "name": tenant, "logo": false }),
+                "{tenant}: there is no logo any more"
+            );
         }
         Ok(())
     }
@@ -115,10 +121,16 @@ impl Brand {
         }
         let own = self.at.settings(&self.tenant).await?;
         let said = |key: &str| own.get(key).and_then(Value::as_str);
+        let logo = said(domain::LOGO);
+        if out::is_json() {
+            let settings: BTreeMap<_, _> = KEYS.map(|key| (key, said(key))).into();
+            out::event(&json!({ "name": self.tenant.name(), "settings": settings, "logo": logo.is_some() }));
+            return Ok(());
+        }
         for key in KEYS {
             outln!("{key}: {}", said(key).unwrap_or("not set"));
         }
-        outln!("logo: {}", said(domain::LOGO).map_or("not set", |_| "stored"));
+        outln!("logo: {}", logo.map_or("not set", |_| "stored"));
         Ok(())
     }
 }

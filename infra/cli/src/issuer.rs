@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use super::place::Whose;
+use crate::out;
 
 /// Where the secret is looked for that no file holds.
 const SECRET: &str = "SWITCHYARD_CLIENT_SECRET";
@@ -96,7 +97,8 @@ impl Issuer {
             Self::Remove(One { id, whose }) => {
                 plain(&id)?;
                 whose.ask(Method::DELETE, &format!("/issuers/{id}"), None).await?;
-                outln!(
+                told!(
+                    json!({ "removed": id }),
                     "removed {id}: its people sign in no more, and who is signed in stays so for 12 hours at most"
                 );
                 Ok(())
@@ -146,9 +148,14 @@ async fn add(added: Added) -> Result<(), Failure> {
     let endpoints = whose.place.endpoints()?;
     let found = endpoints.named(&whose.tenant);
     let base = found.map(|(_, own)| plain_base(&own.base)).unwrap_or_default();
-    outln!("register there: redirect URI {base}/signin/callback");
-    outln!("back-channel logout URI {base}/signin/backchannel");
-    outln!("post-logout redirect URI {base}/");
+    let (callback, logout) = (
+        format!("{base}/signin/callback"),
+        format!("{base}/signin/backchannel"),
+    );
+    told!(
+        json!({ "redirectUri": callback, "backchannelLogoutUri": logout, "postLogoutRedirectUri": format!("{base}/") }),
+        "register there: redirect URI {callback}\nback-channel logout URI {logout}\npost-logout redirect URI {base}/"
+    );
     Ok(())
 }
 
@@ -157,6 +164,9 @@ fn plain_base(base: &url::Url) -> String {
 }
 
 fn print(told: &Value) {
+    if out::is_json() {
+        return out::event(told);
+    }
     let list = |name: &str| {
         told.get(name)
             .and_then(Value::as_array)

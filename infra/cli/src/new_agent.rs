@@ -13,6 +13,7 @@ type Files = &'static [(&'static str, &'static str)];
 const PYTHON: Files = &[
     ("README.md", include_str!("../templates/python/README.md")),
     ("agent.py", include_str!("../templates/python/agent.py")),
+    ("hosts.py", include_str!("../templates/python/hosts.py")),
     (
         "requirements.txt",
         include_str!("../templates/python/requirements.txt"),
@@ -22,6 +23,7 @@ const PYTHON: Files = &[
 const TYPESCRIPT: Files = &[
     ("README.md", include_str!("../templates/typescript/README.md")),
     ("agent.ts", include_str!("../templates/typescript/agent.ts")),
+    ("hosts.ts", include_str!("../templates/typescript/hosts.ts")),
     (
         "agent.test.ts",
         include_str!("../templates/typescript/agent.test.ts"),
@@ -119,7 +121,8 @@ impl New {
             }
             fs::write(&file, text).map_err(|fault| fault_at(&file, &fault))?;
         }
-        outln!(
+        told!(
+            serde_json::json!({ "made": folder, "main": main }),
             "made {0}: what it does is in {0}/{main}, how it is started in {0}/README.md",
             folder.display()
         );

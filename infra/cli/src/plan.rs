@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Failure;
 use super::place::Whose;
 use super::tenant_at::At;
+use crate::out;
 
 /// Show or change what a tenant may use: its plan, and what is set otherwise for it alone
 #[derive(Args)]
@@ -71,9 +72,18 @@ impl Plan {
         }
         let own = self.at.settings(&self.tenant).await?;
         let said = |key: &str| own.get(key).and_then(Value::as_str);
-        let plan = said("plan").and_then(ServicePlan::parse);
-        outln!("plan: {}", plan.map_or("none", |plan| plan.name));
+        let plan = said("plan").and_then(ServicePlan::parse).map(|plan| plan.name);
         let told = serde_json::to_value(quota_of(said)).map_err(Failure::other)?;
+        let shares = said(domain::SHARES).filter(|shares| !shares.is_empty());
+        if out::is_json() {
+            let alone = self.single().map(|(key, _)| key).into_iter();
+            let alone: Vec<&str> = alone.filter(|key| said(key).is_some()).collect();
+            out::event(
+                &json!({ "name": self.tenant.name(), "plan": plan, "limits": told, "alone": alone, "shares": shares }),
+            );
+            return Ok(());
+        }
+        outln!("plan: {}", plan.unwrap_or("none"));
         for (key, limit) in told.as_object().into_iter().flatten() {
             let alone = if said(key).is_some() {
                 "  (set for it alone)"
@@ -82,7 +92,6 @@ impl Plan {
             };
             outln!("{key}: {limit}{alone}");
         }
-        let shares = said(domain::SHARES).filter(|shares| !shares.is_empty());
         outln!(
             "a user's share: a tenth{}",
             shares.map_or_else(String::new, |own| format!("; in hundredths {own}"))
@@ -128,7 +137,8 @@ impl Share {
         let body = json!({ domain::SHARES: shares });
         self.whose.ask(Method::PATCH, "/settings", Some(&body)).await?;
         let percent = self.percent.unwrap_or(10);
-        outln!(
+        told!(
+            json!({ "username": self.username, "percent": percent }),
             "{} may use {percent} hundredths of the plan, within ten seconds",
             self.username
         );

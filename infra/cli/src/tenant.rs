@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::{Args, Subcommand};
 use domain::{InvalidSetting, SettingChange, SystemEntropy, Tenant};
 use http::Method;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Failure;
@@ -226,7 +226,7 @@ impl Removed {
 }
 
 /// What was removed of one incarnation of a tenant.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 struct Purged {
     prefix: String,
     removed: BTreeMap<String, u64>,
@@ -280,7 +280,7 @@ impl Purge {
         let told = told.get("purged").cloned().unwrap_or_default();
         let purged: Vec<Purged> = serde_json::from_value(told).map_err(Failure::other)?;
         for each in purged {
-            outln!("{}", each.line());
+            told!(json!(each), "{}", each.line());
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Failure;
 use super::place::{RunningSystem, admin};
 use crate::client::Call;
+use crate::out;
 use local::functions::sam_env::quoted;
 
 /// Where a tenant is set.
@@ -51,7 +52,11 @@ impl At {
             .place
             .ask(|endpoints| Call::with_body(Method::PUT, admin(endpoints, &path), &body));
         asked.await?;
-        outln!("{done} {}, everywhere within ten seconds", name.name());
+        told!(
+            json!({ "name": name.name(), "suspended": suspended }),
+            "{done} {}, everywhere within ten seconds",
+            name.name()
+        );
         Ok(())
     }
 
@@ -113,6 +118,10 @@ impl At {
             .place
             .ask(|endpoints| Call::with_body(Method::PATCH, admin(endpoints, &path), &json!(body)));
         asked.await?;
+        if out::is_json() {
+            out::event(&json!({ "name": name.name(), "settings": body }));
+            return Ok(());
+        }
         for change in changes {
             match change.value() {
                 Some(_) => outln!(

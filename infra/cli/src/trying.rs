@@ -23,6 +23,8 @@ use crate::client::Client;
 const PACE: Duration = Duration::from_millis(300);
 /// How long its answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The mark of a prompt that another agent gets, or nobody.
+const LOST: &str = "✗";
 
 #[derive(Args)]
 #[command(after_help = "Exit code 1: it would be refused, or an example of its own does not find it.")]
@@ -64,10 +66,10 @@ impl Lint {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let seen = Seen::of(&self.registration).await?;
         seen.tell();
-        agents::warn(&seen.listed);
         let (mut lost, mut examples) = (0, 0);
         for skill in &seen.card.skills {
-            outln!(
+            told!(
+                json!({ "skill": skill.name, "takesData": skill.input.is_some(), "examples": skill.examples.len() }),
                 "  {}: {}",
                 printable(&skill.name),
                 match (&skill.input, skill.examples.len()) {
@@ -79,10 +81,8 @@ impl Lint {
             );
             for example in &skill.examples {
                 let fate = seen.fate(example).await?;
-                let (mark, note) = seen.judge(&fate);
                 examples += 1;
-                lost += usize::from(mark == "✗");
-                outln!("    {mark} {}{note}", printable(example));
+                lost += usize::from(seen.told_of(example, &fate, "    ") == LOST);
             }
         }
         match lost {
@@ -98,10 +98,10 @@ impl Try {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let seen = Seen::of(&self.registration).await?;
         seen.tell();
-        let (mark, note) = seen.judge(&seen.fate(&self.prompt).await?);
-        outln!("  {mark} {}{note}", printable(&self.prompt));
+        seen.told_of(&self.prompt, &seen.fate(&self.prompt).await?, "  ");
         if seen.card.secured {
-            outln!(
+            told!(
+                json!({ "called": false }),
                 "  it asks for a sign-in: a host calls it in a user's name, once that user agreed; it is not called here"
             );
             return Ok(());
@@ -146,9 +146,18 @@ impl Seen {
         })
     }
 
-    /// What the card says of the agent, in lines.
+    /// What the card says of the agent, in lines, and what of it will not work.
     fn tell(&self) {
         let card = &self.card;
+        let own: Vec<&str> = self.own.iter().map(AgentType::as_str).collect();
+        let beside = self.agents.len().saturating_sub(1);
+        if out::is_json() {
+            return out::event(&json!({
+                "name": card.name, "version": card.version, "streams": card.streaming, "pushes": card.push_notifications,
+                "takesData": card.takes_data, "secured": card.secured, "types": own, "beside": beside,
+                "warnings": self.listed.get("warnings"),
+            }));
+        }
         let says = |yes: bool, what: &str| format!("{} {what}", if yes { "✓" } else { "✗" });
         outln!(
             "{} {}: {} {} {} {}",
@@ -163,12 +172,25 @@ impl Seen {
                 "open to everybody"
             }
         );
-        let own: Vec<&str> = self.own.iter().map(AgentType::as_str).collect();
-        outln!(
-            "  found as {}, beside {} other agents",
-            own.join(", "),
-            self.agents.len().saturating_sub(1)
+        outln!("  found as {}, beside {beside} other agents", own.join(", "));
+        agents::warn(&self.listed);
+    }
+
+    /// Tells whom a prompt would be given to; with what mark.
+    fn told_of(&self, prompt: &str, fate: &Fate, indent: &str) -> &'static str {
+        let (mark, note) = self.judge(fate);
+        let agents: Vec<&str> = match fate {
+            Fate::Sent(to) => to.iter().map(AgentType::as_str).collect(),
+            Fate::Asked(of) => of.iter().map(AgentType::as_str).collect(),
+            Fate::Nobody => Vec::new(),
+        };
+        let asked = matches!(fate, Fate::Asked(_));
+        told!(
+            json!({ "prompt": prompt, "found": mark != LOST, "asked": asked, "agents": agents }),
+            "{indent}{mark} {}{note}",
+            printable(prompt)
         );
+        mark
     }
 
     async fn fate(&self, prompt: &str) -> Result<Fate, Failure> {
@@ -203,14 +225,14 @@ impl Seen {
         match fate {
             Fate::Sent(to) if to.is_subset(&self.own) && !to.is_empty() => ("✓", String::new()),
             Fate::Sent(to) => (
-                "✗",
+                LOST,
                 format!("  → {} gets it", names(&mut to.difference(&self.own))),
             ),
             Fate::Asked(of) if of.iter().any(|of| self.own.contains(of)) => {
                 ("?", format!("  → its user is asked: {}", names(&mut of.iter())))
             }
-            Fate::Asked(of) => ("✗", format!("  → its user is asked: {}", names(&mut of.iter()))),
-            Fate::Nobody => ("✗", "  → nobody gets it".to_owned()),
+            Fate::Asked(of) => (LOST, format!("  → its user is asked: {}", names(&mut of.iter()))),
+            Fate::Nobody => (LOST, "  → nobody gets it".to_owned()),
         }
     }
 
@@ -232,11 +254,12 @@ impl Seen {
         let mut tell = |status: &RemoteUpdate| {
             let now = (status.state, status.text.clone());
             if told.as_ref() != Some(&now) {
-                let words = printable(status.text.as_deref().unwrap_or_default());
-                outln!(
-                    "  {:6.2} s  {}  {words}",
-                    begun.elapsed().as_secs_f32(),
-                    status.state.as_str()
+                let took = begun.elapsed().as_secs_f32();
+                told!(
+                    json!({ "state": status.state.as_str(), "text": status.text, "seconds": took }),
+                    "  {took:6.2} s  {}  {}",
+                    status.state.as_str(),
+                    printable(status.text.as_deref().unwrap_or_default())
                 );
                 told = Some(now);
             }
@@ -266,7 +289,11 @@ impl Seen {
                 .into_notification();
         }
         for (artifact, _) in &news.artifacts {
-            outln!("{}", shown(artifact));
+            told!(
+                json!({ "name": artifact.name, "text": artifact.text(), "parts": artifact.parts.len() }),
+                "{}",
+                shown(artifact)
+            );
         }
         Ok(())
     }

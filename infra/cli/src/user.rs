@@ -159,7 +159,7 @@ impl User {
                 whose
                     .ask(Method::DELETE, &format!("/users/{username}"), None)
                     .await?;
-                outln!("removed {username}");
+                told!(json!({ "removed": username }), "removed {username}");
             }
             Self::End(Person {
                 issuer,
@@ -174,7 +174,7 @@ impl User {
                 }
                 let body = json!({ "issuer": issuer, "subject": subject });
                 whose.ask(Method::POST, "/people/end", Some(&body)).await?;
-                outln!("ended every sign-in of {subject} at {issuer}");
+                told!(body, "ended every sign-in of {subject} at {issuer}");
             }
             Self::Erase(Erased { name, whose, at }) => {
                 let (name, mut waited) = (name.as_deref(), false);

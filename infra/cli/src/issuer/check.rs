@@ -7,7 +7,7 @@ use clap::Args;
 use domain::SystemEntropy;
 use outbound::oauth::ServerMetadata;
 use outbound::{Outbound, Policy};
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::Failure;
@@ -48,7 +48,10 @@ impl Check {
             Err(error) => vec![(REFUSED, "metadata", causes(&error))],
         };
         for (verdict, what, told) in &rows {
-            outln!("{verdict:8} {what:22} {told}");
+            told!(
+                json!({ "found": verdict, "what": what, "told": told }),
+                "{verdict:8} {what:22} {told}"
+            );
         }
         match rows.iter().any(|(verdict, ..)| *verdict == REFUSED) {
             true => Err(Failure::other(format!(

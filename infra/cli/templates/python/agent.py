@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import socket
+from typing import Any
 
 import httpx
 import uvicorn
@@ -22,6 +23,10 @@ from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import BasePushNotificationSender, InMemoryPushNotificationConfigStore, InMemoryTaskStore, TaskUpdater
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Role, Task, TaskState, TaskStatus
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+
+from hosts import Hosts, refuse
 
 # Where the running system says what is where. It holds a token that lets its bearer register agents: keep it to yourself.
 ENDPOINTS = os.environ.get("SWITCHYARD_ENDPOINTS", "ENDPOINTS_FILE")
@@ -29,6 +34,8 @@ ENDPOINTS = os.environ.get("SWITCHYARD_ENDPOINTS", "ENDPOINTS_FILE")
 
 class Executor(AgentExecutor):
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        # The SDK has seen to these.
+        assert context.message and context.task_id and context.context_id
         if context.current_task is None:
             status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
             task = Task(id=context.task_id, context_id=context.context_id, status=status, history=[context.message])
@@ -54,6 +61,7 @@ class Executor(AgentExecutor):
         await updater.complete()
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        assert context.task_id and context.context_id
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
 
@@ -83,13 +91,18 @@ def card(url: str) -> AgentCard:
     )
 
 
+def endpoints() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(pathlib.Path(ENDPOINTS).read_text())
+    return found
+
+
 async def join(client: httpx.AsyncClient, url: str) -> str:
     """Registers the agent at the running system; what became of that, in a few words."""
     try:
-        endpoints = json.loads(pathlib.Path(ENDPOINTS).read_text())
+        system = endpoints()
         answer = await client.post(
-            endpoints["registry"].rstrip("/") + "/agents",
-            headers={"authorization": f"Bearer {endpoints['registry_token']}"},
+            system["registry"].rstrip("/") + "/agents",
+            headers={"authorization": f"Bearer {system['registry_token']}"},
             json={"cardUrl": f"{url}.well-known/agent-card.json"},
         )
     except (OSError, ValueError, httpx.HTTPError) as error:
@@ -115,7 +128,10 @@ async def serve(port: int, joins: bool) -> None:
             push_sender=BasePushNotificationSender(client, configs),
         )
         routes = [*create_agent_card_routes(card(url)), *create_jsonrpc_routes(handler, rpc_url="/")]
-        server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="warning", lifespan="off"))
+        # A token that comes must be good: see hosts.py.
+        verified = Middleware(AuthenticationMiddleware, backend=Hosts(client, url, endpoints), on_error=refuse)
+        app = Starlette(routes=routes, middleware=[verified])
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         said = await join(client, url) if joins else "not registered"
         print(json.dumps({"url": url, "card": f"{url}.well-known/agent-card.json", "joined": said}), flush=True)

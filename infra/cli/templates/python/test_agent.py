@@ -7,9 +7,10 @@ import sys
 import unittest
 import urllib.request
 import uuid
+from typing import Any
 
 
-def ask(url: str, text: str) -> dict:
+def ask(url: str, text: str) -> Any:
     message = {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]}
     call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
     headers = {"content-type": "application/json", "a2a-version": "1.0"}
@@ -22,12 +23,12 @@ class Agent(unittest.TestCase):
     def setUp(self) -> None:
         command = [sys.executable, str(pathlib.Path(__file__).with_name("agent.py")), "--port", "0", "--no-join"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout
         self.url = json.loads(self.process.stdout.readline())["url"]
 
     def tearDown(self) -> None:
         self.process.terminate()
-        self.process.wait()
-        self.process.stdout.close()
+        self.process.communicate()
 
     def test_it_counts(self) -> None:
         task = ask(self.url, "Count the words: the quick brown fox")

@@ -16,8 +16,10 @@ import {
   AgentEvent, type AgentExecutor, DefaultExecutionEventBusManager, DefaultPushNotificationSender, DefaultRequestHandler,
   type ExecutionEventBus, InMemoryPushNotificationStore, InMemoryTaskStore, type RequestContext,
 } from '@a2a-js/sdk/server';
-import { UserBuilder, agentCardHandler, jsonRpcHandler } from '@a2a-js/sdk/server/express';
+import { agentCardHandler, jsonRpcHandler } from '@a2a-js/sdk/server/express';
 import express from 'express';
+
+import { Hosts } from './hosts.js';
 
 // Where the running system says what is where. It holds a token that lets its bearer register agents: keep it to yourself.
 const ENDPOINTS = process.env.SWITCHYARD_ENDPOINTS ?? 'ENDPOINTS_FILE';
@@ -101,13 +103,15 @@ const card: AgentCard = {
   }],
 };
 
+const endpoints = async () => JSON.parse(await readFile(ENDPOINTS, 'utf8'));
+
 /** Registers the agent at the running system; what became of that, in a few words. */
 async function join(url: string): Promise<string> {
   try {
-    const endpoints = JSON.parse(await readFile(ENDPOINTS, 'utf8'));
-    const answer = await fetch(`${endpoints.registry.replace(/\/$/, '')}/agents`, {
+    const { registry, registry_token } = await endpoints();
+    const answer = await fetch(`${registry.replace(/\/$/, '')}/agents`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${endpoints.registry_token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${registry_token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ cardUrl: `${url}.well-known/agent-card.json` }),
     });
     const said = await answer.text();
@@ -132,7 +136,9 @@ const requestHandler = new DefaultRequestHandler(
 );
 const app = express();
 app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
-app.use('/', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+// A token that comes must be good: see hosts.ts.
+const hosts = new Hosts(() => card.supportedInterfaces[0].url, endpoints);
+app.use('/', hosts.admit, jsonRpcHandler({ requestHandler, userBuilder: hosts.caller }));
 const server = app.listen(Number(values.port), '127.0.0.1', async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   card.supportedInterfaces.push({ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: '' });

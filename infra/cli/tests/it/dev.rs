@@ -5,6 +5,7 @@ use std::process::{Child, ChildStdout, Command};
 use std::sync::{Arc, Mutex};
 
 use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
 use axum::{Json, Router, routing};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -37,13 +38,18 @@ impl Counting {
         };
         let router = Router::new()
             .route("/.well-known/agent-card.json", routing::get(card))
-            .route(
-                "/",
-                routing::post(async |Json(call): Json<Value>| Json(answer(&call))),
-            )
+            .route("/", routing::post(asked))
             .with_state((url.clone(), Arc::clone(&says)));
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { url, says, serving }
+    }
+}
+
+/// It looks at whom a token is for, and a host that comes by a proxy has none for it.
+async fn asked(headers: HeaderMap, Json(call): Json<Value>) -> Result<Json<Value>, StatusCode> {
+    match headers.contains_key("authorization") {
+        true => Err(StatusCode::UNAUTHORIZED),
+        false => Ok(Json(answer(&call))),
     }
 }
 

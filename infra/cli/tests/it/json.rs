@@ -58,6 +58,15 @@ const RUN: &[(&str, &[&str])] = &[
     ("openapi", &[]),
 ];
 
+/// Those of which a line may be a sentence.
+const IN_WORDS: &[&str] = &[
+    "agent approve",
+    "doctor",
+    "keys rotate",
+    "mcp pin",
+    "orders import",
+];
+
 /// Commands that have the option too, and are not run here.
 const NOT_RUN: &[(&str, &str)] = &[
     ("up", "runs until it is stopped; its lines are those of its log"),
@@ -138,6 +147,7 @@ fn what_every_command_prints_is_an_object_a_line() {
         .to_string();
     let mcp = format!("{}sandbox/mcp", up.endpoints.gateway);
     let (mut task, mut id) = (String::new(), String::new());
+    let mut in_words = BTreeSet::new();
     for (name, arguments) in RUN {
         let filled = |argument: &&str| match *argument {
             "FOLDER" => data.to_owned(),
@@ -169,6 +179,9 @@ fn what_every_command_prints_is_an_object_a_line() {
             let event: Value =
                 serde_json::from_str(line).unwrap_or_else(|fault| panic!("{name}: {fault}: {line}"));
             assert!(event.is_object() && !line.contains('\u{1b}'), "{name}: {line}");
+            if event.get("line").is_some() {
+                in_words.insert(*name);
+            }
             let of = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
             match *name {
                 "tasks" => task = of("/id").unwrap(),
@@ -183,4 +196,5 @@ fn what_every_command_prints_is_an_object_a_line() {
             "{name} prints nothing: {failed}"
         );
     }
+    assert_eq!(in_words, BTreeSet::from_iter(IN_WORDS.iter().copied()));
 }

@@ -6,6 +6,7 @@ use domain::{Job, Task, TaskState};
 use crate::rules::note::Note;
 use crate::rules::plans;
 use crate::rules::transcript::attached;
+use crate::rules::wording;
 
 /// The outcome of a task whose answer is this text. Where only some of its parts were done, it says so.
 pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
@@ -24,7 +25,12 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
     let text = match done {
         0 => note.around(text),
         done if done == states.len() => note.around(text),
-        done => note.around(format!("{text}\n\n{done} of {} done.", states.len())),
+        done => {
+            let values = [("number", done.to_string()), ("all", states.len().to_string())];
+            let values = values.each_ref().map(|(key, value)| (*key, value.as_str()));
+            let done = wording::told_of(task, "partsDone", &values);
+            note.around(format!("{text}\n\n{done}"))
+        }
     };
     let text = match left_out(task) {
         Some(said) => format!("{text}\n\n{said}"),

@@ -47,10 +47,9 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
             let names = artifacts
                 .iter()
                 .map(|artifact| artifact.name.as_deref().unwrap_or(&artifact.artifact_id));
-            let names = words::listed(&names.collect::<Vec<_>>(), "and");
-            return Outcome::Failed(format!(
-                "{text}\n\nWhat was brought is too large to keep beside what you sent: {names}."
-            ));
+            let names = wording::listed(&names.collect::<Vec<_>>(), &wording::language(task));
+            let told = wording::told_of(task, "tooLargeBeside", &[("names", &names)]);
+            return Outcome::Failed(format!("{text}\n\n{told}"));
         }
         return Outcome::Completed {
             artifacts,
@@ -73,9 +72,16 @@ fn left_out(task: &Task) -> Option<String> {
     names.dedup();
     let what = attached(task);
     (!names.is_empty() && !what.is_empty()).then(|| {
-        let takes = if names.len() == 1 { "takes" } else { "take" };
-        let left = if what.len() == 1 { "was" } else { "were" };
-        let (names, what) = (words::listed(&names, "and"), words::listed(&what, "and"));
-        format!("{names} {takes} no such files: {what} {left} left out.")
+        let language = wording::language(task);
+        let key = if names.len() == 1 {
+            "takesNoSuchFiles"
+        } else {
+            "takeNoSuchFiles"
+        };
+        let (names, files) = (
+            wording::listed(&names, &language),
+            wording::listed(&what, &language),
+        );
+        words::told_of(Some(&language), key, &[("names", &names), ("files", &files)])
     })
 }

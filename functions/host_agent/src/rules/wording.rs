@@ -42,11 +42,7 @@ pub(crate) fn add_link(message: &mut Message, link: String, ours: bool) {
 pub(crate) fn language(task: &Task) -> String {
     let locale = UserContext::newest(task.history.iter()).locale;
     let said = task.history.iter().filter(|message| message.role == Role::User);
-    // A "yes" or a number is of any language: the one before it stays.
-    let language = said.fold(locale.as_deref().unwrap_or("en"), |language, message| {
-        llm::answered_in(&message.text_to_read(), Some(language))
-    });
-    language.to_owned()
+    words::language::answered_after(said.map(Message::text_to_read), locale.as_deref())
 }
 
 /// A sentence of ours in the language of the task's user, about somebody of this name.

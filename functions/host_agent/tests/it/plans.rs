@@ -327,7 +327,7 @@ async fn a_plan_that_cannot_be_one_is_told_to_the_model_and_nothing_is_done() {
         ),
         (
             vec![planned("astrology", "a", &[], &[])],
-            "Not planned: No agent of type astrology is there for this tenant.",
+            "Not planned: No agent of type astrology is there at the moment; it may be switched off.",
         ),
         (many, "Not planned: a task can have 20 pieces of work at most."),
     ] {

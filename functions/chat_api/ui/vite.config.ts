@@ -1,17 +1,10 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** The host's sentences stand in the page's files of languages, and the page says none of them. */
-const withoutHost = {
-  name: 'without-host',
-  enforce: 'pre' as const,
-  transform: (text: string, id: string) => (/languages\/\w+\.json$/.test(id) ? JSON.stringify({ ...JSON.parse(text), host: undefined }) : null),
-};
-
 // Relative addresses: the page lies below each tenant's base, which the server writes into <base>.
 export default defineConfig({
   base: './',
-  plugins: [withoutHost, react()],
+  plugins: [react()],
   // Each language is one piece.
   json: { namedExports: false, stringify: false },
   build: {

@@ -46,7 +46,7 @@ async fn by_a2a(local: &Local, prompt: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_an_agent_does_not_take_is_named_in_its_answer() {
-    const LEFT_OUT: &str = "Weather takes no such files: sky.png was left out.";
+    const LEFT_OUT: &str = "Weather takes no such files: sky.png left out.";
     let local = Local::start().await;
     let user = local.user("acme");
     let task = in_the_chat(&user, "Will it rain in Oslo tomorrow?").await;

@@ -41,6 +41,7 @@ pub(crate) async fn decline(deps: &Deps, run: &mut Run, declined: Declined) -> R
         given_up().for_each(|job| plan.make_optional(job.number));
         kinds.extend((Some(&plan) != task.plan.as_ref()).then(|| plans::noted(plan)));
     }
-    kinds.push(wording::working(deps.entropy.as_ref(), "Going on without it …"));
+    let without_it = wording::told(&task, "withoutIt", "");
+    kinds.push(wording::working(deps.entropy.as_ref(), &without_it));
     run.record(kinds).await
 }

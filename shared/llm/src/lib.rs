@@ -43,4 +43,4 @@ pub use model::{
 };
 pub use models::offline;
 pub use nlu::InputSchema;
-pub use rules::{Clause, Rules, answered_in, best_fitting, brought, cards, clauses, offer, summary};
+pub use rules::{Clause, Rules, best_fitting, brought, cards, clauses, offer, summary};

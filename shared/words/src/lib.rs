@@ -21,6 +21,7 @@ mod currency;
 mod dates;
 pub mod days;
 pub mod hours;
+pub mod language;
 pub mod length;
 mod lists;
 mod not_done;

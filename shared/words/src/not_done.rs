@@ -9,19 +9,24 @@ pub const NOT_ANSWERED: &str = "you did not answer its question.";
 /// The same, where its user called it off.
 pub const CALLED_OFF: &str = "you called it off.";
 
-/// That an agent did not do something, for a reason of its own or one of the user's; the reason may be empty.
+/// That an agent did not do something, in the language of a locale, for a reason of its own or one of the user's; the reason may be
+/// empty.
 ///
 /// ```
-/// assert_eq!(words::not_done("Flats", "no such town."), "Flats could not do it: no such town.");
-/// let left = words::not_done("Calendar", words::NOT_ANSWERED);
+/// let flats = words::not_done(None, "Flats", "no such town.");
+/// assert_eq!(flats, "Flats could not do it: no such town.");
+/// let left = words::not_done(None, "Calendar", words::NOT_ANSWERED);
 /// assert_eq!(left, "Calendar did not go on, as you did not answer its question.");
 /// ```
 #[must_use]
-pub fn not_done(agent: &str, reason: &str) -> String {
-    match reason {
-        "" => format!("{agent} could not do it."),
-        NOT_AGREED | NOT_AGREED_IN_TIME => format!("{agent} was not asked, as {reason}"),
-        NOT_ANSWERED | CALLED_OFF => format!("{agent} did not go on, as {reason}"),
-        reason => format!("{agent} could not do it: {reason}"),
-    }
+pub fn not_done(locale: Option<&str>, agent: &str, reason: &str) -> String {
+    let key = match reason {
+        "" => "couldNot",
+        NOT_AGREED => "wasNotAgreed",
+        NOT_AGREED_IN_TIME => "wasNotAgreedInTime",
+        NOT_ANSWERED => "wasNotAnswered",
+        CALLED_OFF => "wasCalledOff",
+        _ => "couldNotAs",
+    };
+    crate::told_of(locale, key, &[("name", agent), ("reason", reason)])
 }

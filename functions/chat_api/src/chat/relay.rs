@@ -82,7 +82,7 @@ impl Relay {
         if first.is_none_or(|first| first.message_id == self.message_id) {
             return self;
         }
-        let over = task.jobs.iter().filter(|job| turn::part(job).is_some());
+        let over = task.jobs.iter().filter(|job| turn::part(job, "").is_some());
         let told = over.map(|job| job.number).collect();
         Self { told, ..self }
     }
@@ -208,9 +208,10 @@ impl Relay {
         if task.jobs.len() < 2 || task.status.state.is_terminal() {
             return;
         }
+        let language = turn::language(task);
         let over = task.jobs.iter().filter(|job| !self.told.contains(&job.number));
         let over: Vec<(u32, String)> = over
-            .filter_map(|job| Some((job.number, turn::part(job)?)))
+            .filter_map(|job| Some((job.number, turn::part(job, &language)?)))
             .collect();
         for (number, text) in over {
             frames.text(&format!("part-{number}-{}", self.answer_id), &text);
@@ -248,7 +249,7 @@ impl Relay {
         if let Some(mut text) = answer.filter(|text| !self.draft.ends(text.trim(), &mut frames)) {
             // What was told is not told twice.
             for job in task.jobs.iter().filter(|job| self.told.contains(&job.number)) {
-                if let Some(part) = turn::part(job) {
+                if let Some(part) = turn::part(job, &turn::language(task)) {
                     text = text.replacen(&part, "", 1);
                 }
             }

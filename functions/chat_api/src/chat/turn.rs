@@ -136,11 +136,12 @@ pub(crate) fn answer(task: &Task, message_id: &MessageId) -> Option<String> {
 /// What the parts of a task brought that are over already, while others are not.
 pub(crate) fn parts(task: &Task) -> impl Iterator<Item = String> {
     let jobs = task.jobs.iter().filter(|job| !task.is_replaced(job));
-    jobs.filter_map(part)
+    let language = language(task);
+    jobs.filter_map(move |job| part(job, &language))
 }
 
 /// What one job brought, where it is over.
-pub(crate) fn part(job: &Job) -> Option<String> {
+pub(crate) fn part(job: &Job, language: &str) -> Option<String> {
     let JobState::Settled { remote, .. } = &job.state else {
         return None;
     };
@@ -153,6 +154,7 @@ pub(crate) fn part(job: &Job) -> Option<String> {
             .map(|text| format!("{name}: {}", domain::excerpt(&text)));
     }
     Some(words::not_done(
+        Some(language),
         name,
         &said.map_or_else(String::new, |reason| domain::excerpt(&reason)),
     ))
@@ -163,7 +165,7 @@ fn acknowledgement(task: &Task) -> Option<String> {
     if !is_handed_over(task) {
         let stumble = task.stumble.as_ref().filter(|_| is_held_up(task))?;
         let reason = stumble.reason.trim_end_matches('.');
-        return Some(format!("{reason}. I keep trying, and will tell you here."));
+        return Some(format!("{reason}. {}", ours(task, "keepTrying", "")));
     }
     let names = |fits: fn(&Job) -> bool| -> Vec<&str> {
         task.jobs
@@ -178,16 +180,10 @@ fn acknowledgement(task: &Task) -> Option<String> {
     match at_work.as_slice() {
         [] => {}
         [only] => said.push(ours(task, "started", only)),
-        several => said.push(format!(
-            "{} have started; I will tell you here.",
-            several.join(", ")
-        )),
+        several => said.push(ours(task, "haveStarted", &several.join(", "))),
     }
     if !tried.is_empty() {
-        said.push(format!(
-            "No answer from {} yet; I keep trying, and will tell you here.",
-            tried.join(", ")
-        ));
+        said.push(ours(task, "noAnswerKeepTrying", &tried.join(", ")));
     }
     let said = Some(said.join(" ")).filter(|said| !said.is_empty())?;
     Some(match beside(task) {
@@ -245,8 +241,14 @@ pub(crate) fn goes_on_in(task: &Task) -> Option<TaskId> {
 
 /// A sentence of ours in the language of the task's user, about somebody of this name.
 fn ours(task: &Task, key: &str, name: &str) -> String {
+    words::told(Some(&language(task)), key, name)
+}
+
+/// The language that the task's user is answered in.
+pub(crate) fn language(task: &Task) -> String {
     let locale = UserContext::newest(task.history.iter()).locale;
-    words::told(locale.as_deref(), key, name)
+    let said = task.history.iter().filter(|message| message.role == Role::User);
+    words::language::answered_after(said.map(Message::text_to_read), locale.as_deref())
 }
 
 /// The status message of a resting task, or its results, or a plain sentence.

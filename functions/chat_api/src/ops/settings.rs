@@ -38,7 +38,7 @@ const PAGES_MAX: u32 = 50;
 
 pub(crate) async fn show(State(room): State<Arc<AppState>>, _: Admin) -> Result<Json<Value>, RouteError> {
     let settings = room.store.tenants().settings(&room.tenant).await?;
-    Ok(Json(shown(&settings.unwrap_or_default())))
+    Ok(Json(shown(&room, &settings.unwrap_or_default()).await?))
 }
 
 /// Changes what is named, all of it or nothing; `null` takes a setting away.
@@ -71,15 +71,15 @@ pub(crate) async fn change(
             audit::DONE,
         );
     }
-    Ok(Json(shown(&set)))
+    Ok(Json(shown(&room, &set).await?))
 }
 
 fn wrong(why: &str) -> RouteError {
     RouteError::invalid("invalid_setting", why)
 }
 
-/// Shares by the ids of people, who may be named as they sign in: a name that is nobody's would count for nobody.
-async fn of_people(room: &AppState, shares: &str) -> Result<String, RouteError> {
+/// Those who have signed in, as far as they are read.
+async fn people(room: &AppState) -> Result<Vec<Member>, RouteError> {
     let sessions = room.store.sessions();
     let mut page = PageRequest {
         limit: PAGE,
@@ -94,6 +94,35 @@ async fn of_people(room: &AppState, shares: &str) -> Result<String, RouteError> 
             break;
         }
     }
+    Ok(people)
+}
+
+/// Shares as an admin reads them: by the names that people sign in with, where only they have that one and it is taken back.
+async fn by_name(room: &AppState, shares: &str) -> Result<String, RouteError> {
+    let people = people(room).await?;
+    let named = |share: &str| {
+        let (id, percent) = share.rsplit_once('=')?;
+        let name = &people
+            .iter()
+            .find(|one| one.owner.as_str() == id)?
+            .person
+            .username;
+        let is_theirs = |one: &&Member| one.person.username == *name || one.owner.as_str() == name;
+        let named = format!("{name}={percent}");
+        let is_taken =
+            SettingChange::parse(SHARES, Some(&named)).is_ok() && !name.contains(char::is_whitespace);
+        (is_taken && people.iter().filter(is_theirs).count() == 1).then_some(named)
+    };
+    let shares = shares.split_ascii_whitespace();
+    let shares: Vec<String> = shares
+        .map(|share| named(share).unwrap_or_else(|| share.to_owned()))
+        .collect();
+    Ok(shares.join(" "))
+}
+
+/// Shares by the ids of people, who may be named as they sign in: a name that is nobody's would count for nobody.
+async fn of_people(room: &AppState, shares: &str) -> Result<String, RouteError> {
+    let people = people(room).await?;
     let of = |share: &str| {
         let (name, percent) = share.rsplit_once('=').unwrap_or((share, ""));
         let is_id = |one: &&Member| one.owner.as_str() == name;
@@ -151,16 +180,14 @@ fn is_time_zone(name: &str) -> bool {
     name.parse::<chrono_tz::Tz>().is_ok()
 }
 
-fn shown(settings: &TenantSettings) -> Value {
-    let value = |key: &str| {
-        settings
-            .get(key)
-            .map_or(Value::Null, |value| value.as_str().into())
-    };
-    Value::Object(
-        OF_ADMINS
-            .into_iter()
-            .map(|key| (key.to_owned(), value(key)))
-            .collect(),
-    )
+async fn shown(room: &AppState, settings: &TenantSettings) -> Result<Value, RouteError> {
+    let mut told = serde_json::Map::new();
+    for key in OF_ADMINS {
+        let value = match settings.get(key) {
+            Some(shares) if key == SHARES => Value::String(by_name(room, shares).await?),
+            value => value.map_or(Value::Null, |value| value.as_str().into()),
+        };
+        told.insert(key.to_owned(), value);
+    }
+    Ok(Value::Object(told))
 }

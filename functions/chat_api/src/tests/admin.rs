@@ -252,7 +252,7 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
     world.store.tenants().add(&world.tenant).await.unwrap();
     let none = json!({"locale": null, "timeZone": null, "brand": null, "accent": null, "accentDark": null, "share": null, "shares": null, "start": null, "retention": null});
     assert_eq!(ada.get(&app, path).await.json(), none);
-    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4", "share": "on", "shares": "person-ada=25", "start": "echo, weather", "retention": "chats=90 tasks=14"});
+    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4", "share": "on", "shares": "ada=25", "start": "echo, weather", "retention": "chats=90 tasks=14"});
     let answered = change(set.clone()).await;
     assert_eq!((answered.status, answered.json()), (StatusCode::OK, set.clone()));
     assert!(
@@ -304,7 +304,9 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
     // A share counts by the id of its user's things, which nobody knows by heart.
     let raised = change(json!({"shares": "ada=50"})).await;
     assert_eq!(raised.status, StatusCode::OK, "{}", raised.text);
-    assert_eq!(ada.get(&app, path).await.json()["shares"], "person-ada=50");
+    assert_eq!(raised.json()["shares"], "ada=50", "by the name that one reads");
+    let by_id = change(json!({"shares": "person-ada=50"})).await;
+    assert_eq!(by_id.json()["shares"], "ada=50");
     let owner = Owner::parse("person-ada").unwrap();
     let (all, own) = world
         .store

@@ -53,7 +53,7 @@ async fn looked(on: OnTask<'_>, mut job: Job) -> (Done, bool) {
                 let before = job.failing_since.filter(|since| *since >= job.updated_at);
                 let heard = job.updated_at.max(on.task.status.at);
                 job.failing_since = Some(before.unwrap_or(heard));
-                trouble = Some("does not answer any more");
+                trouble = Some("isSilent");
             }
         }
     }

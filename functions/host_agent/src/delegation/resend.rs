@@ -48,10 +48,8 @@ pub(crate) async fn ask_again(on: OnTask<'_>) -> Vec<EventKind> {
         .into_iter()
         .map(|job| EventKind::Job { job: Box::new(job) })
         .collect();
-    kinds.push(wording::working(
-        on.deps.entropy.as_ref(),
-        "Asking once more and waiting on.",
-    ));
+    let waits_on = wording::told(on.task, "waitsOn", "");
+    kinds.push(wording::working(on.deps.entropy.as_ref(), &waits_on));
     kinds
 }
 

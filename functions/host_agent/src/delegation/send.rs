@@ -35,6 +35,7 @@ pub(crate) async fn send(on: OnTask<'_>, mut job: Job) -> Done {
         )))
     ) {
         // It does not push: it is asked from time to time instead.
+        job.is_polled = true;
         call.push = None;
         answered = deliver(on, &job, &call, words.as_ref()).await;
     }

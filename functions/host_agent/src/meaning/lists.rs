@@ -21,7 +21,7 @@ pub(super) const START: &[&str] = &[
 /// "Without …", said to a plan that waits; what is left out stands behind.
 #[rustfmt::skip]
 pub(super) const WITHOUT: &[&str] = &[
-    "without", "go without", "but without", "leave out", "drop", "skip", "ohne", "los ohne", "sin", "sans", "uten",
+    "without", "go without", "but without", "leave out", "drop", "skip", "ohne", "los ohne", "sin", "sans", "uten", "除外",
 ];
 
 /// "Go on", said where a part of a plan was not done.
@@ -76,7 +76,7 @@ pub(super) const AGAIN: &[&str] = &[
 /// Words that mean each and every one.
 #[rustfmt::skip]
 pub(super) const ALL: &[&str] = &[
-    "all", "everything", "every", "both", "things", "tasks", "anything", "alles", "beides", "todo", "todos", "tout", "tous", "tutto", "alt",
+    "all", "everything", "every", "both", "things", "tasks", "anything", "alles", "beides", "todo", "todos", "tout", "tous", "tutto", "alt", "すべて",
 ];
 
 /// What may stand around an entry of a list and says nothing.

@@ -297,8 +297,8 @@ mod tests {
         assert_eq!(chat(&here[1..]).meaning("no", None), Meaning::Decline(&here[1]));
     }
 
-    #[test]
-    fn after_a_failure_it_is_tried_again_or_gone_on_without() {
+    /// A task of which two steps have failed.
+    fn failed() -> Task {
         let mut task = task();
         let failed = Job {
             state: JobState::Settled {
@@ -315,6 +315,12 @@ mod tests {
         let plan = task.plan.as_mut().unwrap();
         plan.approve();
         plan.settle(&task.jobs);
+        task
+    }
+
+    #[test]
+    fn after_a_failure_it_is_tried_again_or_gone_on_without() {
+        let task = failed();
         for (text, expected) in [
             ("retry 2", Some(PlanAnswer::Retry(Some(1)))),
             ("try 2 again", Some(PlanAnswer::Retry(Some(1)))),
@@ -328,6 +334,52 @@ mod tests {
             ("yes", None),
         ] {
             assert_eq!(answer(&task, text), expected, "{text}");
+        }
+    }
+
+    /// What the question of a task that is in this language tells its user to say.
+    fn told_words(mut task: Task, language: &str, quotes: [char; 2]) -> Vec<String> {
+        let context = domain::UserContext {
+            locale: Some(language.to_owned()),
+            ..domain::UserContext::default()
+        };
+        for message in &mut task.history {
+            message.parts = vec![Part::text("Oslo")];
+            context.write(&mut message.metadata);
+        }
+        let question = plans::question(&task).unwrap();
+        let quoted = question.lines().last().unwrap().split(quotes[0]).skip(1);
+        let quoted = quoted.map(|rest| rest.split(quotes[1]).next().unwrap());
+        quoted.map(|word| word.trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn what_a_question_tells_to_say_is_understood_in_its_language() {
+        for (language, quotes) in [
+            ("en", ['“', '”']),
+            ("de", ['„', '“']),
+            ("es", ['«', '»']),
+            ("fr", ['«', '»']),
+            ("ja", ['「', '」']),
+        ] {
+            for (task, words) in [
+                (task(), 3),
+                (guarded(&[1]), 2),
+                (guarded(&[1, 2]), 3),
+                (failed(), 4),
+            ] {
+                let told = told_words(task.clone(), language, quotes);
+                assert_eq!(told.len(), words, "{language}: {told:?}");
+                for word in told {
+                    let said = lower(&word);
+                    let ends = is_made_of(&said, lists::NO) || is_made_of(&said, lists::CANCEL);
+                    // What leaves a part out goes with its number.
+                    let known = [word.clone(), format!("{word} 2")]
+                        .iter()
+                        .any(|word| answer(&task, word).is_some());
+                    assert!(known || ends, "{language}: {word}");
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use domain::{Job, Task, TaskState};
 use crate::rules::note::Note;
 use crate::rules::plans;
 use crate::rules::transcript::attached;
+use crate::rules::wording;
 
 /// The outcome of a task whose answer is this text. Where only some of its parts were done, it says so.
 pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
@@ -24,7 +25,12 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
     let text = match done {
         0 => note.around(text),
         done if done == states.len() => note.around(text),
-        done => note.around(format!("{text}\n\n{done} of {} done.", states.len())),
+        done => {
+            let values = [("number", done.to_string()), ("all", states.len().to_string())];
+            let values = values.each_ref().map(|(key, value)| (*key, value.as_str()));
+            let done = wording::told_of(task, "partsDone", &values);
+            note.around(format!("{text}\n\n{done}"))
+        }
     };
     let text = match left_out(task) {
         Some(said) => format!("{text}\n\n{said}"),
@@ -41,10 +47,9 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
             let names = artifacts
                 .iter()
                 .map(|artifact| artifact.name.as_deref().unwrap_or(&artifact.artifact_id));
-            let names = words::listed(&names.collect::<Vec<_>>(), "and");
-            return Outcome::Failed(format!(
-                "{text}\n\nWhat was brought is too large to keep beside what you sent: {names}."
-            ));
+            let names = wording::listed(&names.collect::<Vec<_>>(), &wording::language(task));
+            let told = wording::told_of(task, "tooLargeBeside", &[("names", &names)]);
+            return Outcome::Failed(format!("{text}\n\n{told}"));
         }
         return Outcome::Completed {
             artifacts,
@@ -67,9 +72,16 @@ fn left_out(task: &Task) -> Option<String> {
     names.dedup();
     let what = attached(task);
     (!names.is_empty() && !what.is_empty()).then(|| {
-        let takes = if names.len() == 1 { "takes" } else { "take" };
-        let left = if what.len() == 1 { "was" } else { "were" };
-        let (names, what) = (words::listed(&names, "and"), words::listed(&what, "and"));
-        format!("{names} {takes} no such files: {what} {left} left out.")
+        let language = wording::language(task);
+        let key = if names.len() == 1 {
+            "takesNoSuchFiles"
+        } else {
+            "takeNoSuchFiles"
+        };
+        let (names, files) = (
+            wording::listed(&names, &language),
+            wording::listed(&what, &language),
+        );
+        words::told_of(Some(&language), key, &[("names", &names), ("files", &files)])
     })
 }

@@ -22,6 +22,8 @@ pub struct Patience {
     pub token_ttl: Duration,
 }
 
+/// The waits, in seconds, between looks at an agent that says nothing by itself; the last one again and again.
+const POLLED: [u64; MOST_LOOKS as usize + 1] = [1, 1, 2, 8, 30, 120];
 /// The longest time between two looks.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
@@ -78,6 +80,11 @@ impl Patience {
     fn look(&self, job: &Job) -> Duration {
         let wait = match (job.endpoint.transport, job.attempts) {
             (Transport::Mqtt, looks) => growing(self.next_looks.saturating_mul(2), looks),
+            (Transport::JsonRpc | Transport::Rest, looks) if job.is_polled => {
+                let [.., last] = POLLED;
+                let wait = POLLED.get(usize::try_from(looks).unwrap_or(usize::MAX));
+                Duration::from_secs(wait.copied().unwrap_or(last))
+            }
             (Transport::JsonRpc | Transport::Rest, 0) => self.first_look,
             (Transport::JsonRpc | Transport::Rest, looks) => growing(self.next_looks, looks),
         };
@@ -213,6 +220,28 @@ mod tests {
         // The second attempt came an hour late.
         assert!(patience.is_used_up(&failing(2, 3_600)));
         assert_eq!(patience.next(&failing(2, 3_600)), None);
+    }
+
+    #[test]
+    fn an_agent_that_sends_no_notifications_is_asked_three_times_within_four_seconds_and_rarely_later() {
+        let patience = Patience::default();
+        let looks = |is_polled| {
+            let (mut second, mut at_work) = (0, settled(TaskState::Working));
+            at_work.is_polled = is_polled;
+            let looks = (0..6).map(|attempts| {
+                at_work = Job {
+                    attempts,
+                    updated_at: at(second),
+                    ..at_work.clone()
+                };
+                let next = patience.next(&at_work).unwrap();
+                second = (next.millis() - at(0).millis()) / 1000;
+                second
+            });
+            looks.collect::<Vec<_>>()
+        };
+        assert_eq!(looks(true), [1, 2, 4, 12, 42, 162]);
+        assert_eq!(looks(false)[..2], [4, 34]);
     }
 
     #[test]

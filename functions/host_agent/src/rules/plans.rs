@@ -8,7 +8,7 @@ use domain::{
 use llm::{Tool, ToolCall, ToolOutcome, ToolResult};
 
 use crate::rules::patience::is_over;
-use crate::rules::permission;
+use crate::rules::{permission, wording};
 
 /// After so long without an answer the task goes on without what was not done.
 const GOES_ON: Duration = Duration::from_secs(24 * 3600);
@@ -100,27 +100,30 @@ pub(crate) fn noted(plan: TaskPlan) -> EventKind {
 }
 
 /// The steps as a numbered list.
-pub(crate) fn listed(plan: &TaskPlan) -> String {
-    let lines: Vec<String> = plan.wanted().map(line).collect();
+pub(crate) fn listed(plan: &TaskPlan, language: &str) -> String {
+    let lines: Vec<String> = plan.wanted().map(|step| line(step, language)).collect();
     lines.join("\n")
 }
 
 /// One step: "2. Reports: write a report on it (after 1, with its result)".
-pub(crate) fn line(step: &PlanStep) -> String {
+fn line(step: &PlanStep, language: &str) -> String {
     let instruction = llm::clean(&step.instruction, SHOWN_MAX);
     let listed = |numbers: &[u32]| {
         let numbers: Vec<String> = numbers.iter().map(|number| (number + 1).to_string()).collect();
-        words::listed(&numbers.iter().map(String::as_str).collect::<Vec<_>>(), "and")
+        wording::listed(&numbers, language)
     };
     let needs: Vec<u32> = step.needs().collect();
-    let order = match (needs.is_empty(), step.uses.as_slice()) {
-        (true, _) => String::new(),
-        (false, []) => format!(" (after {})", listed(&needs)),
-        (false, [only]) if needs == [*only] => format!(" (after {}, with its result)", only + 1),
-        (false, uses) if uses.len() == needs.len() => {
-            format!(" (after {}, with their results)", listed(&needs))
-        }
-        (false, uses) => format!(" (after {}, with what {} brings)", listed(&needs), listed(uses)),
+    let key = match step.uses.as_slice() {
+        [] => "planAfter",
+        [only] if needs == [*only] => "planAfterWithResult",
+        uses if uses.len() == needs.len() => "planAfterWithResults",
+        _ => "planAfterWith",
+    };
+    let values = [("numbers", listed(&needs)), ("uses", listed(&step.uses))];
+    let values = values.each_ref().map(|(key, value)| (*key, value.as_str()));
+    let order = match needs.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", words::told_of(Some(language), key, &values)),
     };
     format!("{}. {}: {instruction}{order}", step.number + 1, step.agent_name)
 }
@@ -136,35 +139,39 @@ pub(crate) fn told_whole(plan: &TaskPlan) -> Vec<u32> {
 
 /// What the user is asked.
 pub(crate) fn question(task: &Task) -> Option<String> {
-    let plan = task.plan.as_ref()?;
+    let (plan, language) = (task.plan.as_ref()?, wording::language(task));
+    let spoken = Some(language.as_str());
     Some(match asks(task)? {
-        Asks::ToStart => format!(
-            "This is the plan:\n{}\nSay “go” to start it, “without” and a number to leave a part out, or “cancel”.",
-            listed(plan)
-        ),
-        Asks::ToAllow(steps) => permission::question(task, &steps),
+        Asks::ToStart => words::told_of(spoken, "planAsked", &[("steps", &listed(plan, &language))]),
+        Asks::ToAllow(steps) => permission::question(task, &steps, &language),
         Asks::AfterFailure(failed) => {
             let told = failed
                 .iter()
                 .map(|step| format!("{}. {}: {}", step.number + 1, step.agent_name, reason(task, step)));
-            let told: Vec<String> = told.collect();
-            let numbers: Vec<String> = failed
-                .iter()
-                .map(|step| format!("“retry {}”", step.number + 1))
-                .collect();
+            let mut told: Vec<String> = told.collect();
+            let retry = |step: &&PlanStep| {
+                words::told_of(
+                    spoken,
+                    "retryNumber",
+                    &[("number", &(step.number + 1).to_string())],
+                )
+            };
+            let retries: Vec<String> = failed.iter().map(retry).collect();
             let skipped = plan
                 .wanted()
                 .filter(|step| is_skipped(step) && !failed.contains(step));
             let names: Vec<&str> = skipped.map(|step| step.agent_name.as_str()).collect();
-            let waits = match names.as_slice() {
-                [] => String::new(),
-                names => format!("\n{} needs that.", words::listed(names, "and")),
-            };
-            let it = if failed.len() == 1 { "it" } else { "them" };
-            format!(
-                "This was not done:\n{}{waits}\nSay {}, “go on without {it}”, or “cancel”. After a day I go on without {it}.",
-                told.join("\n"),
-                words::listed(&numbers.iter().map(String::as_str).collect::<Vec<_>>(), "or"),
+            let needs = words::told_of(
+                spoken,
+                "needsThat",
+                &[("names", &wording::listed(&names, &language))],
+            );
+            told.extend((!names.is_empty()).then_some(needs));
+            let retries = words::listed(&retries, &words::told(spoken, "or", ""));
+            words::told_of(
+                spoken,
+                "planNotDone",
+                &[("steps", &told.join("\n")), ("retries", &retries)],
             )
         }
     })

@@ -11,7 +11,7 @@ use super::wording;
 const EVERY: Duration = Duration::from_secs(600);
 
 /// One line about what waits, where nobody mentioned it for a while: the newest of it.
-pub(crate) fn due(here: &[Task], now: Timestamp) -> Option<String> {
+pub(crate) fn due(here: &[Task], now: Timestamp, language: &str) -> Option<String> {
     let lately = |at: Timestamp| now < at.after(EVERY);
     let reminded =
         |task: &Task| lately(task.created_at) && Note::of(task).is_some_and(|note| note.reminder.is_some());
@@ -19,7 +19,8 @@ pub(crate) fn due(here: &[Task], now: Timestamp) -> Option<String> {
         return None;
     }
     let waits = |task: &&Task| task.status.state.is_interrupted() && !lately(task.status.at);
-    here.iter().rfind(waits).map(wording::reminder)
+    let newest = here.iter().rfind(waits)?;
+    Some(wording::reminder(newest, language))
 }
 
 #[cfg(test)]
@@ -65,7 +66,7 @@ mod tests {
 
     #[track_caller]
     fn check(here: &[Task], minute: i64, expected: Option<&str>) {
-        let said = due(here, at(minute));
+        let said = due(here, at(minute), "en");
         let about = expected.map(|asked| format!("Still open: “{asked}” ("));
         match (&said, &about) {
             (Some(said), Some(about)) => assert!(said.starts_with(about), "{said}"),

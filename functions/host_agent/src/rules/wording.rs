@@ -41,16 +41,23 @@ pub(crate) fn add_link(message: &mut Message, link: String, ours: bool) {
 /// The language that the user of a task is answered in.
 pub(crate) fn language(task: &Task) -> String {
     let locale = UserContext::newest(task.history.iter()).locale;
-    let mut said = task.history.iter().rev();
-    let said = said
-        .find(|message| message.role == Role::User)
-        .map(Message::text_to_read);
-    llm::answered_in(&said.unwrap_or_default(), locale.as_deref()).to_owned()
+    let said = task.history.iter().filter(|message| message.role == Role::User);
+    words::language::answered_after(said.map(Message::text_to_read), locale.as_deref())
 }
 
 /// A sentence of ours in the language of the task's user, about somebody of this name.
 pub(crate) fn told(task: &Task, key: &str, name: &str) -> String {
-    words::told(Some(&language(task)), key, name)
+    told_of(task, key, &[("name", name)])
+}
+
+/// The same, with a value for each place in it.
+pub(crate) fn told_of(task: &Task, key: &str, values: &[(&str, &str)]) -> String {
+    words::told_of(Some(&language(task)), key, values)
+}
+
+/// These as a list in a sentence of that language.
+pub(crate) fn listed(names: &[impl AsRef<str>], language: &str) -> String {
+    words::listed(names, &words::told(Some(language), "and", ""))
 }
 
 /// The status that says what is being done.
@@ -123,10 +130,12 @@ pub(crate) fn news(
         let trouble = trouble.map(|(_, trouble)| *trouble);
         let remote = match &job.state {
             JobState::Linked { .. } if trouble.is_some() => {
-                return no_news_of(job, deps.clock.now()).filter(|_| at_work);
+                return no_news_of(task, job, deps.clock.now()).filter(|_| at_work);
             }
             JobState::Linked { remote, .. } => remote,
-            JobState::Prepared if job.attempts > 0 => return no_answer_yet(&deps.patience, job, trouble),
+            JobState::Prepared if job.attempts > 0 => {
+                return no_answer_yet(&deps.patience, (task, job), trouble);
+            }
             _ => return None,
         };
         let before = task
@@ -183,44 +192,40 @@ pub(crate) fn over_mqtt(fault: MqttFault) -> &'static str {
 }
 
 /// What is said of an agent that could not be asked so far.
-fn no_answer_yet(patience: &Patience, job: &Job, trouble: Option<&str>) -> Option<String> {
-    let (name, next, all) = (
-        &job.agent_name,
-        job.attempts.saturating_add(1),
-        patience.retries.len() + 1,
-    );
+fn no_answer_yet(patience: &Patience, (task, job): (&Task, &Job), trouble: Option<&str>) -> Option<String> {
+    let next = job.attempts.saturating_add(1).to_string();
+    let all = (patience.retries.len() + 1).to_string();
+    let told = |key| {
+        told_of(
+            task,
+            key,
+            &[("name", &job.agent_name), ("next", &next), ("all", &all)],
+        )
+    };
     match (patience.is_used_up(job), trouble) {
-        (true, None) => None,
-        (true, Some(trouble)) => Some(format!("{name} {trouble}.")),
-        (false, None) if job.delivered => Some(format!(
-            "No answer from {name} yet; I ask whether it has your message."
-        )),
-        (false, None) => Some(format!(
-            "No answer from {name} yet, trying again ({next} of {all})."
-        )),
-        (false, Some(trouble)) => Some(format!("{name} {trouble}. Trying again ({next} of {all}).")),
+        (true, trouble) => trouble.map(told),
+        (false, None) if job.delivered => Some(told("noAnswerAsking")),
+        (false, None) => Some(told("noAnswerYet")),
+        (false, Some(trouble)) => Some(format!("{} {}", told(trouble), told("tryingAgain"))),
     }
 }
 
 /// What is said of an agent that works on a task and cannot be asked how it goes.
-fn no_news_of(job: &Job, now: Timestamp) -> Option<String> {
+fn no_news_of(task: &Task, job: &Job, now: Timestamp) -> Option<String> {
     let since = now.millis().saturating_sub(job.failing_since?.millis()) / 1000;
-    let long = match since {
-        ..90 => format!("{since} seconds"),
-        _ => format!("{} minutes", since / 60),
+    let (unit, number) = match since {
+        ..90 => ("inSeconds", since),
+        _ => ("inMinutes", since / 60),
     };
-    let name = &job.agent_name;
-    Some(format!(
-        "{name} does not answer any more: no news of it for {long}. I keep asking."
-    ))
+    let long = told_of(task, unit, &[("number", &number.to_string())]);
+    let values = [("name", job.agent_name.as_str()), ("long", &long)];
+    Some(told_of(task, "noNewsOf", &values))
 }
 
-/// What is known of a send over a broker that failed, in words that go on from the agent's name.
+/// What is known of a send over a broker that failed, by the sentence's key.
 pub(crate) fn trouble(fault: MqttFault) -> Option<&'static str> {
     match fault {
-        MqttFault::NoMatchingSubscribers => {
-            Some("is not on its broker (MQTT reason code 0x10, no matching subscribers)")
-        }
+        MqttFault::NoMatchingSubscribers => Some("notOnBroker"),
         _ => None,
     }
 }
@@ -236,10 +241,7 @@ pub(crate) fn after_answer(task: &Task, forwarded: bool) -> String {
         _ if task.status.state == TaskState::Unknown => told(task, "waitsOn", ""),
         // It was taken while something was asked, by an execution that did not live to say so.
         _ if task.status.message.is_none() => told(task, "answerTaken", ""),
-        _ => {
-            "I can take nothing more for this task while the agents work on it; please ask again afterwards."
-                .to_owned()
-        }
+        _ => told(task, "nothingMore", ""),
     }
 }
 
@@ -276,26 +278,20 @@ pub(crate) fn waiting_for(patience: &Patience, task: &Task, now: Timestamp) -> O
     if (silent.is_empty() && unfetched.is_empty() && unsent.is_empty()) || given_up {
         return None;
     }
-    let minutes = patience.limit.as_secs() / 60;
-    let mut text = String::new();
-    if !unsent.is_empty() {
-        text = format!("{} gave no answer, and I have stopped trying. ", names(&unsent));
-    }
-    if !silent.is_empty() {
-        text += &format!(
-            "Nothing was heard from {} within {minutes} minutes. ",
-            names(&silent)
-        );
-    }
-    if !unfetched.is_empty() {
-        let names = names(&unfetched);
-        text += &format!("The result of {names} could not be fetched within {minutes} minutes. ");
-    }
-    if unsent.is_empty() {
-        text += "A late result is still taken. ";
-    }
-    text += "Say “try again” or “cancel”.";
-    Some((TaskState::Unknown, text))
+    let (language, minutes) = (language(task), (patience.limit.as_secs() / 60).to_string());
+    let of = |key, jobs: &[&Job]| {
+        let values = [("names", &*names(jobs, &language)), ("number", &minutes)];
+        (!jobs.is_empty()).then(|| words::told_of(Some(&language), key, &values))
+    };
+    let told = [
+        of("gaveNoAnswer", &unsent),
+        of("nothingHeard", &silent),
+        of("notFetched", &unfetched),
+        unsent.is_empty().then(|| told(task, "lateIsTaken", "")),
+        Some(told(task, "againOrCancel", "")),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    Some((TaskState::Unknown, told.join(" ")))
 }
 
 /// The first https address in what an agent says that leads to a host which was named when it was registered; others stay
@@ -315,49 +311,44 @@ pub(crate) fn address(job: &Job, text: &str, may: impl Fn(&Url) -> bool) -> Opti
 }
 
 /// That words are no consent, and where it is given; where several tasks wait for one, which it is to be.
-pub(crate) fn agree_there(tasks: &[&Task]) -> String {
-    let name = |task: &Task| {
+pub(crate) fn agree_there(tasks: &[&Task], language: &str) -> String {
+    let of = |key, task: &Task| {
         let job = transcript::unconsented(task).map(|(job, _)| job);
         let job = job.or_else(|| transcript::asking(task));
-        job.map_or("The agent", |job| job.agent_name.as_str()).to_owned()
+        let name = job.map(|job| job.agent_name.clone());
+        let name = name.unwrap_or_else(|| words::told(Some(language), "theAgent", ""));
+        let values = [("name", name.as_str()), ("task", &meaning::name(task))];
+        words::told_of(Some(language), key, &values)
     };
     if let [only] = tasks {
-        return format!(
-            "{} still needs your consent, and words here cannot give it: connect on the card of {}, and agree there.",
-            name(only),
-            meaning::name(only)
-        );
+        return of("agreeThere", only);
     }
-    let line = |task: &&Task| format!("- {}, for {}", name(task), meaning::name(task));
-    format!(
-        "Which one do you mean? These still need your consent, and words here cannot give it:\n{}\n\
-         Connect on the card of the one you mean, and agree there.",
-        tasks.iter().map(line).collect::<Vec<_>>().join("\n")
-    )
+    let lines: Vec<String> = tasks
+        .iter()
+        .map(|task| format!("- {}", of("consentFor", task)))
+        .collect();
+    words::told_of(Some(language), "agreeForWhich", &[("tasks", &lines.join("\n"))])
 }
 
 /// That a yes could be meant for several tasks, and how it is said to one.
-pub(crate) fn which_waits(tasks: &[&Task], now: Timestamp) -> String {
+pub(crate) fn which_waits(tasks: &[&Task], now: Timestamp, language: &str) -> String {
     if let [only] = tasks {
-        return format!(
-            "{} waits for your word: say “yes” to have it done, or “no”.",
-            meaning::name(only)
-        );
+        return words::told_of(Some(language), "waitsForWord", &[("task", &meaning::name(only))]);
     }
-    format!(
-        "Which one do you mean? Several wait for your word:\n{}\nSay it in a reply to the card of the one you mean.",
-        meaning::names(tasks, now)
-    )
+    let names = meaning::names(tasks, now);
+    words::told_of(Some(language), "severalWaitForWord", &[("tasks", &names)])
 }
 
 /// One line about a task that waits.
-pub(crate) fn reminder(task: &Task) -> String {
+pub(crate) fn reminder(task: &Task, language: &str) -> String {
     let waits = match (transcript::unconsented(task), transcript::asking(task)) {
         // What it asked stands on its card; here a line is enough.
-        (None, Some(job)) => format!("{} waits for your answer", job.agent_name),
-        _ => waits_for(task),
+        (None, Some(job)) => words::told(Some(language), "waitsForAnswer", &job.agent_name),
+        _ => waits_for(task, language),
     };
-    format!("Still open: {} ({waits}).", meaning::name(task))
+    let values = [("task", meaning::name(task)), ("waits", waits)];
+    let values = values.each_ref().map(|(key, value)| (*key, value.as_str()));
+    words::told_of(Some(language), "stillOpen", &values)
 }
 
 /// What waits for the user and what runs.
@@ -365,7 +356,7 @@ pub(crate) fn open(tasks: &[&Task], language: &str) -> String {
     if tasks.is_empty() {
         return words::told(Some(language), "nothingOpen", "");
     }
-    let line = |task: &&Task| format!("- {}: {}", meaning::name(task), waits_for(task));
+    let line = |task: &&Task| format!("- {}: {}", meaning::name(task), waits_for(task, language));
     tasks.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -375,25 +366,21 @@ const LINE_MAX: usize = 160;
 /// A task in one line, for a model: what waits of it, or how it has ended.
 pub(crate) fn line(task: &Task) -> String {
     let stands = match meaning::is_open(task) {
-        true => waits_for(task),
-        false => state(task.status.state).to_owned(),
+        true => waits_for(task, "en"),
+        false => state(task.status.state, "en"),
     };
     llm::clean(&format!("{}: {stands}", meaning::name(task)), LINE_MAX)
 }
 
 /// What a task waits for, in half a sentence.
-fn waits_for(task: &Task) -> String {
-    let at_work = || {
-        let open: Vec<&Job> = task.jobs.iter().filter(|job| !job.is_settled()).collect();
-        format!("{} at work", names(&open))
-    };
+fn waits_for(task: &Task, language: &str) -> String {
+    let told = |key: &str, name: &str| words::told(Some(language), key, name);
+    let asks = |job: &Job, asked: &str| format!("{} {}", told("asks", &job.agent_name), in_brief(asked));
     match (transcript::unconsented(task), transcript::asking(task)) {
         (Some((job, _)), _) => {
-            let waits = format!("{} waits for your consent", job.agent_name);
+            let waits = told("waitsForConsent", &job.agent_name);
             match transcript::question(task) {
-                Some((asks, question)) => {
-                    format!("{waits}, and {} asks: {}", asks.agent_name, in_brief(question))
-                }
+                Some((by, question)) => format!("{waits}, {} {}", told("and", ""), asks(by, question)),
                 None => waits,
             }
         }
@@ -402,13 +389,14 @@ fn waits_for(task: &Task) -> String {
                 .remote()
                 .and_then(|remote| remote.text.as_deref())
                 .unwrap_or_default();
-            format!("{} asks: {}", job.agent_name, in_brief(asked))
+            asks(job, asked)
         }
-        (None, None) if transcript::choosing(task).is_some() => "waits for you to choose an agent".to_owned(),
-        (None, None) if task.status.state == TaskState::Unknown => {
-            "nothing was heard of it for too long".to_owned()
+        (None, None) if transcript::choosing(task).is_some() => told("waitsForChoice", ""),
+        (None, None) if task.status.state == TaskState::Unknown => told("unheard", ""),
+        (None, None) => {
+            let open: Vec<&Job> = task.jobs.iter().filter(|job| !job.is_settled()).collect();
+            words::told_of(Some(language), "areAtWork", &[("names", &names(&open, language))])
         }
-        (None, None) => at_work(),
     }
 }
 
@@ -437,11 +425,11 @@ fn in_brief(asked: &str) -> String {
 }
 
 /// How a task is doing; one line where it is one of several.
-pub(crate) fn described(task: &Task, briefly: bool) -> String {
-    let (name, state) = (meaning::name(task), state(task.status.state));
+pub(crate) fn described(task: &Task, briefly: bool, language: &str) -> String {
+    let (name, state) = (meaning::name(task), state(task.status.state, language));
     if !briefly && task.status.state == TaskState::AuthRequired {
         // What an agent asks has an end of its own.
-        let waits_for = waits_for(task);
+        let waits_for = waits_for(task, language);
         let end = if waits_for.ends_with(['.', '?', '!', '…']) {
             ""
         } else {
@@ -449,13 +437,14 @@ pub(crate) fn described(task: &Task, briefly: bool) -> String {
         };
         return format!("{name}: {waits_for}{end}");
     }
-    let mut lines = vec![format!("{name} is {state}.")];
     if briefly {
         let agents: Vec<&str> = task.jobs.iter().map(|job| job.agent_name.as_str()).collect();
-        return format!("- {name} ({}): {state}", words::listed(&agents, "and"));
+        return format!("- {name} ({}): {state}", listed(&agents, language));
     }
+    let values = [("task", name.as_str()), ("state", &state)];
+    let mut lines = vec![words::told_of(Some(language), "isIn", &values)];
     if task.status.state == TaskState::Working {
-        lines.extend(task.jobs.iter().map(of_job));
+        lines.extend(task.jobs.iter().map(|job| of_job(job, language)));
     } else {
         let said = task.status.message.as_ref().map(Message::text);
         lines.extend(said.filter(|text| !text.trim().is_empty()));
@@ -464,7 +453,7 @@ pub(crate) fn described(task: &Task, briefly: bool) -> String {
 }
 
 /// Which of the agents at work did not answer when they were asked just now; nothing where all did.
-pub(crate) fn silent(task: &Task, unheard: &[u32]) -> String {
+pub(crate) fn silent(task: &Task, unheard: &[u32], language: &str) -> String {
     let silent = task
         .jobs
         .iter()
@@ -472,36 +461,35 @@ pub(crate) fn silent(task: &Task, unheard: &[u32]) -> String {
     let names: Vec<&str> = silent.map(|job| job.agent_name.as_str()).collect();
     match names.as_slice() {
         [] => String::new(),
-        [only] => {
-            format!("\n{only} does not answer at the moment: that is the last it said. I go on asking it.")
+        [only] => format!("\n{}", words::told(Some(language), "doesNotAnswer", only)),
+        several => {
+            let values = [("names", &*listed(several, language))];
+            format!("\n{}", words::told_of(Some(language), "doNotAnswer", &values))
         }
-        several => format!(
-            "\n{} do not answer at the moment: that is the last they said. I go on asking them.",
-            words::listed(several, "and")
-        ),
     }
 }
 
-fn state(state: TaskState) -> &'static str {
-    match state {
-        TaskState::Submitted => "not begun yet",
-        TaskState::Working => "being worked on",
-        TaskState::InputRequired => "waiting for your answer",
-        TaskState::AuthRequired => "waiting for your consent",
-        TaskState::Completed => "completed",
-        TaskState::Canceled => "canceled",
-        TaskState::Failed => "failed",
-        TaskState::Rejected => "rejected",
-        TaskState::Unknown => "unheard of for too long",
-    }
+fn state(state: TaskState, language: &str) -> String {
+    let key = match state {
+        TaskState::Submitted => "isSubmitted",
+        TaskState::Working => "isWorking",
+        TaskState::InputRequired => "isInputRequired",
+        TaskState::AuthRequired => "isAuthRequired",
+        TaskState::Completed => "isCompleted",
+        TaskState::Canceled => "isCanceled",
+        TaskState::Failed => "isFailed",
+        TaskState::Rejected => "isRejected",
+        TaskState::Unknown => "isUnknown",
+    };
+    words::told(Some(language), key, "")
 }
 
-fn of_job(job: &Job) -> String {
+fn of_job(job: &Job, language: &str) -> String {
     let remote = job.remote();
     let state = match (remote, job.awaited_consent()) {
-        (_, Some(_)) => "waiting for your consent",
-        (None, None) => "not reached yet",
-        (Some(remote), None) => remote.state.as_str(),
+        (_, Some(_)) => state(TaskState::AuthRequired, language),
+        (None, None) => words::told(Some(language), "notReached", ""),
+        (Some(remote), None) => state(remote.state, language),
     };
     let text = remote
         .and_then(|remote| remote.text.as_deref())
@@ -512,9 +500,9 @@ fn of_job(job: &Job) -> String {
     }
 }
 
-fn names(jobs: &[&Job]) -> String {
+fn names(jobs: &[&Job], language: &str) -> String {
     let names: Vec<&str> = jobs.iter().map(|job| job.agent_name.as_str()).collect();
-    words::listed(&names, "and")
+    listed(&names, language)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use llm::{Answer, Step};
 use crate::meaning::plan_words::{self, PlanAnswer};
 use crate::rules::note::Note;
 use crate::rules::plans::{self, Asks};
-use crate::rules::transcript;
+use crate::rules::{transcript, wording};
 use crate::thinking::addresses::Addresses;
 use crate::thinking::planning::Changed;
 use crate::thinking::thinker::{STEPS_MAX, Thinker};
@@ -36,26 +36,26 @@ impl Thinker {
         let jobs = &task.jobs;
         match (&asks, answer) {
             (Asks::ToStart, Some(PlanAnswer::No)) => {
-                return Ok(Some(Outcome::Canceled("The plan was not started.".to_owned())));
+                return Ok(Some(Outcome::Canceled(wording::told(task, "planNotStarted", ""))));
             }
             (Asks::ToAllow(steps), Some(PlanAnswer::No)) => plan.refuse(&numbers(steps)),
             // What was said is about what was shown.
             (Asks::ToStart, Some(_)) if !plans::is_shown(task) => {
-                return self.ask_again(run, "The plan has changed.").await;
+                return self.ask_again(run, "planChanged").await;
             }
             (Asks::ToAllow(_), Some(_)) if !plans::is_shown(task) => {
-                return self.ask_again(run, "It has changed.").await;
+                return self.ask_again(run, "thatChanged").await;
             }
             (Asks::ToAllow(_), Some(PlanAnswer::Allow(numbers))) => plan.allow(&numbers),
             (Asks::ToAllow(_), Some(PlanAnswer::Refuse(numbers))) => plan.refuse(&numbers),
             (Asks::ToAllow(_), Some(PlanAnswer::Which)) => {
-                return self.ask_again(run, "More than one thing waits for that.").await;
+                return self.ask_again(run, "severalWaitForThat").await;
             }
             (Asks::ToStart, Some(PlanAnswer::Go)) => approve(&mut plan),
             (Asks::ToStart, Some(PlanAnswer::Without(numbers))) => {
                 plan.leave_out(&numbers);
                 if plan.wanted().all(|step| plan.is_begun(step.number, jobs)) {
-                    return Ok(Some(Outcome::Canceled("Nothing of the plan is left.".to_owned())));
+                    return Ok(Some(Outcome::Canceled(wording::told(task, "planIsEmpty", ""))));
                 }
                 approve(&mut plan);
             }
@@ -65,7 +65,7 @@ impl Thinker {
                     .filter(|known| number.is_none_or(|number| number == *known))
                     .collect();
                 if again.is_empty() {
-                    return self.ask_again(run, "There is no such part.").await;
+                    return self.ask_again(run, "noSuchPart").await;
                 }
                 for number in again {
                     plan.retry(number, jobs);
@@ -77,7 +77,7 @@ impl Thinker {
             {
                 return Box::pin(self.change(run)).await;
             }
-            (_, _) => return self.ask_again(run, "I did not understand that.").await,
+            (_, _) => return self.ask_again(run, "notUnderstood").await,
         }
         self.go(run, plan).await.map(|()| None)
     }
@@ -93,8 +93,9 @@ impl Thinker {
     }
 
     async fn ask_again(&self, run: &mut Run, lead: &str) -> Result<Option<Outcome>, ExecuteError> {
+        let lead = wording::told(run.task(), lead, "");
         let until = self.deps().patience.wake_at(run.task(), run.now());
-        let question = plans::asked(run.task(), |text| run.message(text), lead);
+        let question = plans::asked(run.task(), |text| run.message(text), &lead);
         run.record_and_park(question.into_iter().collect(), |_| Some(until))
             .await?;
         Ok(Some(Outcome::Parked { until }))
@@ -108,10 +109,10 @@ impl Thinker {
         thought.remember(&here);
         let prompt = self.prompt(run.task(), &thought);
         let Ok(answer) = self.first_step(run, &prompt, None).await? else {
-            return self.ask_again(run, "I could not change the plan.").await;
+            return self.ask_again(run, "planNotChanged").await;
         };
         if matches!(answer.step, Step::Choose { .. }) {
-            return self.ask_again(run, "I did not understand that.").await;
+            return self.ask_again(run, "notUnderstood").await;
         }
         let Answer {
             step: Step::Say(text),

@@ -155,6 +155,8 @@ pub(crate) struct ChosenAgent {
     pub(crate) input_modes: Vec<String>,
     /// With consents of its own it takes a proof of the starter's browser: its card says so, and it knows users by our tokens.
     pub(crate) takes_proof: bool,
+    /// It sends no notifications.
+    pub(crate) is_polled: bool,
     /// Its card demands authorization, or its type is a tenant's own, or declared private: what it says is for its user alone.
     pub(crate) is_private: bool,
     /// It is somebody else's: neither at the registry's place nor at its host's.
@@ -480,6 +482,7 @@ impl KnownAgents {
                     takes_data: agent.card.takes_data,
                     input_modes: agent.card.input_modes.clone(),
                     takes_proof: agent.card.takes_proof && agent.card.secured && agent.card.oauth.is_none(),
+                    is_polled: !agent.card.push_notifications,
                     is_private: self.is_private(agent_type, agent),
                     is_foreign: !self.is_ours(&endpoint.url, host),
                     writes: skills.iter().any(|skill| is_write(skill)),

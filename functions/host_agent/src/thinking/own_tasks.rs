@@ -21,15 +21,15 @@ const LOOK_BACK: u32 = 20;
 const ASKED_MAX: usize = 5;
 
 /// How tasks are doing: their agents are asked first.
-pub(crate) async fn status_of(deps: &Deps, tasks: &[&Task], now: Timestamp) -> Result<String, ExecuteError> {
-    let mut told = Vec::new();
+pub(crate) async fn status_of(deps: &Deps, tasks: &[&Task], language: &str) -> Result<String, ExecuteError> {
+    let (mut told, now) = (Vec::new(), deps.clock.now());
     for (number, task) in tasks.iter().enumerate() {
         let (latest, unheard) = match meaning::is_open(task) && number < ASKED_MAX {
             true => refreshed(deps, (*task).clone(), now).await?,
             false => ((*task).clone(), Vec::new()),
         };
-        let described = wording::described(&latest, tasks.len() > 1);
-        let silent = wording::silent(&latest, &unheard);
+        let described = wording::described(&latest, tasks.len() > 1, language);
+        let silent = wording::silent(&latest, &unheard, language);
         told.push(format!("{described}{silent}"));
     }
     Ok(told.join("\n"))
@@ -67,7 +67,7 @@ pub(crate) async fn told_to_model(
         .iter()
         .filter(|task| task.owner == current.owner && task.id != current.id && !task.jobs.is_empty());
     match own.max_by_key(|task| task.created_at) {
-        Some(task) => Ok(ToolOutcome::Done(status_of(deps, &[task], now).await?)),
+        Some(task) => Ok(ToolOutcome::Done(status_of(deps, &[task], "en").await?)),
         None => Ok(ToolOutcome::Failed(
             "There is no such task of this user.".to_owned(),
         )),
@@ -117,7 +117,7 @@ pub(crate) async fn cancel_part(deps: &Deps, task: &Task, numbers: &[u32]) -> Re
             EventKind::Job { job: Box::new(job) }
         });
         let ended: Vec<EventKind> = ended.collect();
-        let goes_on = wording::working(deps.entropy.as_ref(), "Going on without it …");
+        let goes_on = wording::working(deps.entropy.as_ref(), &wording::told(&task, "withoutIt", ""));
         let mut revision = Revision::of(task);
         let mut kinds = ended.into_iter().chain([goes_on]);
         match kinds.try_for_each(|kind| revision.record(kind, now)) {

@@ -241,7 +241,7 @@ impl Thinker {
         let task = run.task();
         let is_over = task.jobs.iter().all(is_over) && plans::asks(task).is_none();
         let work = transcript::of_work(task, &thought.unstored);
-        match llm::brought(&work).filter(|_| is_over) {
+        match llm::brought(&work, &wording::language(task)).filter(|_| is_over) {
             Some(text) => Ok(said(run, &thought.note, text)),
             None => otherwise,
         }

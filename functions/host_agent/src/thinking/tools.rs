@@ -325,7 +325,7 @@ impl Tools<'_> {
     ) -> Result<Result<(ChosenAgent, Option<Protection>), String>, ExecuteError> {
         let Some(to) = self.choose(agent_type, message).await? else {
             return Ok(Err(format!(
-                "No agent of type {agent_type} is there for this tenant."
+                "No agent of type {agent_type} is there at the moment; it may be switched off."
             )));
         };
         let protection = protection(&self.agents.deps.consents, &to.name, to.oauth.as_ref());
@@ -411,6 +411,7 @@ impl Tools<'_> {
             job.chosen_task_id = webhook_token::chosen_task_id(deps, task, (number, &send.to.endpoint));
             job.link_hosts.clone_from(&send.to.link_hosts);
             job.takes_proof = send.to.takes_proof;
+            job.is_polled = send.to.is_polled;
             if send.to.is_foreign && !send.to.is_private {
                 job.owner_there = deps.owner_at(&task.owner, job.endpoint.audience().as_str());
             }

@@ -238,7 +238,7 @@ impl Thinker {
         (here, briefs, known): (&[Task], &Agents, Option<Arc<KnownAgents>>),
         meant: Meaning<'_>,
     ) -> Result<Outcome, ExecuteError> {
-        let (deps, now) = (self.deps(), run.now());
+        let (deps, now, language) = (self.deps(), run.now(), &wording::language(run.task()));
         let say = |run: &Run, text: String| Ok(Outcome::Message(run.message(&text)));
         match meant {
             Meaning::Code(tasks) => on_heap(|| self.code(run, &tasks)).await,
@@ -293,38 +293,37 @@ impl Thinker {
                     self.then(
                         run,
                         here,
-                        (nothing_of(nothing, &wording::language(run.task())), rest, None),
+                        (nothing_of(nothing, language), rest, None),
                         Fate::Refused,
                     )
                 })
                 .await
             }
-            Meaning::Agreeing(tasks) => say(run, wording::agree_there(&tasks)),
-            Meaning::WhichWord(tasks) => say(run, wording::which_waits(&tasks, now)),
+            Meaning::Agreeing(tasks) => say(run, wording::agree_there(&tasks, language)),
+            Meaning::WhichWord(tasks) => say(run, wording::which_waits(&tasks, now, language)),
             Meaning::Status(tasks) => {
-                let told = own_tasks::status_of(deps, &tasks, now).await?;
+                let told = own_tasks::status_of(deps, &tasks, language).await?;
                 say(run, told)
             }
             Meaning::StatusAnd(tasks, rest) => {
-                let told = own_tasks::status_of(deps, &tasks, now).await?;
+                let told = own_tasks::status_of(deps, &tasks, language).await?;
                 on_heap(|| self.then(run, here, (told, Some(rest), None), Fate::Done)).await
             }
-            Meaning::Open(tasks) => say(run, wording::open(&tasks, &wording::language(run.task()))),
+            Meaning::Open(tasks) => say(run, wording::open(&tasks, language)),
             Meaning::OpenElsewhere(tasks) if !tasks.is_empty() => {
-                let listed = wording::open(&tasks, &wording::language(run.task()));
+                let listed = wording::open(&tasks, language);
                 say(
                     run,
-                    format!("Nothing is open here. In your other chats:\n{listed}"),
+                    wording::told_of(run.task(), "openElsewhere", &[("tasks", &listed)]),
                 )
             }
-            Meaning::OpenElsewhere(_) => say(run, wording::open(&[], &wording::language(run.task()))),
+            Meaning::OpenElsewhere(_) => say(run, wording::open(&[], language)),
             Meaning::Retry(task) => on_heap(|| self.retry(run, here, task)).await,
             Meaning::Talk(talk) => {
                 if known.is_none() {
                     self.discover().await?;
                 }
-                let language = wording::language(run.task());
-                say(run, talked(talk, briefs, &language))
+                say(run, talked(talk, briefs, language))
             }
             Meaning::LookElsewhere => Err(ExecuteError::Stale),
             Meaning::Request { text, free, corrects } => {
@@ -332,7 +331,7 @@ impl Thinker {
                     corrects,
                     known,
                     free,
-                    ..Wanted::of(text, reminding(here, now))
+                    ..Wanted::of(text, reminding(here, run))
                 };
                 self.request(run, here, wanted).await
             }
@@ -348,7 +347,7 @@ impl Thinker {
     ) -> Result<Outcome, ExecuteError> {
         let text = transcript::asked(run.task()).trim().to_owned();
         let (free, corrects, note) = match &meant {
-            Meaning::Request { free, corrects, .. } => (*free, *corrects, reminding(here, run.now())),
+            Meaning::Request { free, corrects, .. } => (*free, *corrects, reminding(here, run)),
             _ => (None, false, Note::default()),
         };
         let wanted = Wanted {
@@ -396,7 +395,7 @@ impl Thinker {
         task: &Task,
         (first, rest): (String, String),
     ) -> Result<Outcome, ExecuteError> {
-        let (deps, now) = (self.deps(), run.now());
+        let deps = self.deps();
         let said = run.task().history.first().cloned().ok_or(ExecuteError::Stale)?;
         let said = Message {
             parts: vec![Part::text(first)],
@@ -406,9 +405,11 @@ impl Thinker {
             let text = transcript::asked(run.task());
             return self.request(run, here, Wanted::of(text, Note::default())).await;
         }
-        let lead = format!("Your answer went to {}.", meaning::name(task));
+        let lead = wording::told(run.task(), "answerWent", &meaning::name(task));
         let told = match self.means(run.task(), here, (&rest, briefs)).await {
-            Meaning::Status(tasks) => own_tasks::status_of(deps, &tasks, now).await?,
+            Meaning::Status(tasks) => {
+                own_tasks::status_of(deps, &tasks, &wording::language(run.task())).await?
+            }
             Meaning::Cancel(tasks, None) => own_tasks::cancel_all(deps, &tasks).await?,
             Meaning::CancelPart(task, jobs, None) => own_tasks::cancel_part(deps, task, &jobs).await?,
             Meaning::Talk(_) => {
@@ -481,8 +482,8 @@ impl Thinker {
             .and_then(TypedCode::of)
             .filter(|_| !tasks.is_empty())
         else {
-            let text = "No code is awaited here: it is typed in the chat where it was asked for, was used already, or is too old.";
-            return Ok(Outcome::Message(run.message(text)));
+            let text = wording::told(run.task(), "noCodeAwaited", "");
+            return Ok(Outcome::Message(run.message(&text)));
         };
         let mut awaited = Vec::new();
         for task in tasks {
@@ -522,9 +523,8 @@ impl Thinker {
                 tracing::info!(task.id = %consent.request.task_id, "a consent's codes are used up");
             }
         }
-        Ok(Outcome::Message(
-            run.message("That code is not right, or too old."),
-        ))
+        let text = wording::told(run.task(), "codeNotRight", "");
+        Ok(Outcome::Message(run.message(&text)))
     }
 
     /// Does a task's work once more: within it where it may still end well, otherwise in this one. Files that come with the word for
@@ -717,9 +717,9 @@ fn is_for(step: &Step, waiting: &Task) -> bool {
 }
 
 /// A note that tells of what else waits here.
-fn reminding(here: &[Task], now: Timestamp) -> Note {
+fn reminding(here: &[Task], run: &Run) -> Note {
     Note {
-        reminder: reminder::due(here, now),
+        reminder: reminder::due(here, run.now(), &wording::language(run.task())),
         ..Note::default()
     }
 }

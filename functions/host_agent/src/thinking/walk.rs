@@ -13,7 +13,7 @@ use agent::{ExecuteError, Run, on_heap};
 use domain::{EventKind, Job, PlanMoves, StepState, Task, TaskPlan, TaskState};
 
 use crate::advance::advance;
-use crate::rules::plans;
+use crate::rules::{plans, wording};
 use crate::thinking::planning::Changed;
 use crate::thinking::thinker::Thinker;
 use crate::thinking::tools::{Send, Tools};
@@ -58,7 +58,10 @@ impl Tools<'_> {
                 return self.rest(kinds, &missed).await;
             }
             let listed = match is_changed {
-                true => format!("{missed}\n{}", plans::listed(&plan)),
+                true => format!(
+                    "{missed}\n{}",
+                    plans::listed(&plan, &wording::language(self.run.task()))
+                ),
                 false => String::new(),
             };
             kinds.extend(self.prepare(&sends, &early, &listed).await?);

@@ -335,7 +335,7 @@ async fn what_an_agent_did_not_take_is_named_in_the_answer() {
     let (state, text) = status(&task);
     assert_eq!(state, TaskState::Completed);
     assert!(
-        text.contains("Dry.") && text.contains("takes no such files: sky.png and sea.png were left out."),
+        text.contains("Dry.") && text.contains("takes no such files: sky.png and sea.png left out."),
         "{text}"
     );
 }

@@ -178,7 +178,7 @@ async fn a_no_to_one_of_two_parts_leaves_the_other_to_be_done() {
         .notified(task.id, 1, remote("r-2", "COMPLETED", None, &["A flat."]))
         .await;
     let (state, text) = status(&world.wake(task.id).await);
-    let left = words::not_done("Weather Agent", words::NOT_ANSWERED);
+    let left = words::not_done(None, "Weather Agent", words::NOT_ANSWERED);
     assert_eq!(state, TaskState::Completed, "{text}");
     assert!(text.contains("A flat.") && text.contains(&left), "{text}");
     assert!(text.ends_with("\n\n1 of 2 done."), "{text}");
@@ -232,7 +232,7 @@ async fn another_try_takes_the_file_of_the_first_message_along() {
     let (state, text) = status(&again(&world, 2).await);
     assert_eq!(state, TaskState::Completed, "{text}");
     assert!(
-        text.contains("Dry.") && text.contains("takes no such files: sky.png was left out."),
+        text.contains("Dry.") && text.contains("takes no such files: sky.png left out."),
         "{text}"
     );
     let whole = json!([{"text": RAIN}, picture()]);

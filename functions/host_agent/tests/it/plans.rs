@@ -327,7 +327,7 @@ async fn a_plan_that_cannot_be_one_is_told_to_the_model_and_nothing_is_done() {
         ),
         (
             vec![planned("astrology", "a", &[], &[])],
-            "Not planned: No agent of type astrology is there for this tenant.",
+            "Not planned: No agent of type astrology is there at the moment; it may be switched off.",
         ),
         (many, "Not planned: a task can have 20 pieces of work at most."),
     ] {
@@ -433,6 +433,21 @@ async fn waiting(model: &Scripted) -> (World, [Peer; 3], Task) {
         "it waits, and is asked once"
     );
     (world, peers, task)
+}
+
+#[tokio::test]
+async fn a_plan_is_told_in_the_language_that_it_was_asked_in_and_so_is_what_becomes_of_it() {
+    let model = Scripted::default();
+    let (world, _) = host(PlanApproval::Over(2), Some(&model)).await;
+    model.answers([calls([trip()])]);
+    let task = world.ask("Ich möchte eine Woche nach Oslo").await;
+    let plan = "Das ist der Plan:\n1. Weather Agent: Oslo next week\n2. Flat Finder: a flat in Oslo\n\
+                3. Report Writer: write it up (nach 1 und 2, mit den Ergebnissen davon)\n\
+                Sagen Sie „los“, um ihn zu starten, „ohne“ und eine Nummer, um einen Teil wegzulassen, oder „abbrechen“.";
+    assert_eq!(status(&task), (TaskState::InputRequired, plan.to_owned()));
+    let task = said(&world, task.id, "nein").await;
+    let told = "Der Plan wurde nicht gestartet.".to_owned();
+    assert_eq!(status(&task), (TaskState::Canceled, told));
 }
 
 #[tokio::test]

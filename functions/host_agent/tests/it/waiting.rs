@@ -57,6 +57,27 @@ async fn an_agent_that_cannot_be_reached_gets_the_same_bytes_again() {
 }
 
 #[tokio::test]
+async fn whoever_writes_german_is_told_in_german_of_an_agent_that_stays_away_and_what_to_say() {
+    let (world, weather) = world().await;
+    for _ in 0..8 {
+        weather.then("SendMessage", Reply::Status(502));
+    }
+    let mut task = world.ask("Regnet es morgen in Oslo?").await;
+    let told = "Noch keine Antwort von Weather Agent, ich versuche es noch einmal (2 von 8).";
+    assert_eq!(status(&task), (TaskState::Working, told.into()));
+    for wait in agent::RetrySchedule::default().waits() {
+        task = later(&world, wait.as_secs(), task.id).await;
+    }
+    let told = "Von Weather Agent kam keine Antwort, und ich versuche es nicht weiter. \
+                Sagen Sie „noch einmal“ oder „abbrechen“.";
+    assert_eq!(status(&task), (TaskState::Unknown, told.into()));
+    // Two words are of no language: it stays that of the task.
+    world.say("user-1", "m-again", "noch einmal", Some(task.id)).await;
+    let told = "Weather Agent arbeitet daran.";
+    assert_eq!(status(&world.wake(task.id).await).1, told);
+}
+
+#[tokio::test]
 async fn an_agent_that_stays_away_is_named_at_each_attempt_and_left_after_half_an_hour_until_somebody_says_so()
  {
     let (world, weather) = world().await;

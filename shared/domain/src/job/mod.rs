@@ -93,6 +93,9 @@ pub struct Job {
     /// True where its agent takes a proof of the starter's browser with a consent of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takes_proof: bool,
+    /// True where its agent sends no notifications: it is asked how it goes from the first second on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_polled: bool,
     /// Whom its agent knows the task's owner as, where that is somebody else's agent that asks for no sign-in: an id that no other
     /// agent sees, so that two of them cannot tell that they work for the same person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,6 +200,7 @@ impl Job {
             sender_keys: Vec::new(),
             link_hosts: Vec::new(),
             takes_proof: false,
+            is_polled: false,
             owner_there: None,
             heard: Heard::default(),
             fetches: 0,

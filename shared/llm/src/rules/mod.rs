@@ -2,7 +2,6 @@
 //! (`understood`) by what is meant; without one by the words alone (`lexical`). What a message means for tasks that there are
 //! already (answers, cancel, status, retry) is the host's to say, before any model is asked.
 
-mod language;
 mod lexical;
 mod nearest;
 mod order;
@@ -14,7 +13,6 @@ use async_trait::async_trait;
 use domain::{AgentType, to_read};
 
 use crate::{Answer, Draft, Model, ModelError, PlannedTask, Prompt, Step, Tool, ToolCall, Turn};
-pub use language::answered_in;
 pub(crate) use lexical::Lexicon;
 pub use lexical::best_fitting;
 pub(crate) use nearest::nearest;
@@ -49,13 +47,13 @@ impl Rules {
         let turns = &prompt.turns;
         let asked = turns.iter().rposition(|turn| matches!(turn, Turn::User(_)));
         let (before, since) = turns.split_at(asked.unwrap_or(0));
-        if let Some(answer) = phrase::answer(since) {
+        if let Some(answer) = phrase::answer(since, prompt.locale.as_deref()) {
             return Step::Say(answer).into();
         }
         let Some(Turn::User(text)) = since.first() else {
             return Step::Say(phrase::offer(
                 &prompt.agents,
-                answered_in("", prompt.locale.as_deref()),
+                prompt.locale.as_deref().unwrap_or("en"),
             ))
             .into();
         };

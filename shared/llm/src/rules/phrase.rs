@@ -17,27 +17,25 @@ const ASKED: usize = 60;
 const SUMMARY: usize = 160;
 
 /// What is said of the parts of a prompt that nobody here does.
-pub(super) fn undone(parts: &[&str]) -> String {
+pub(super) fn undone(parts: &[&str], language: &str) -> String {
     let quoted: Vec<String> = parts
         .iter()
         .map(|part| format!("“{}”", clean(part, ASKED)))
         .collect();
-    format!(
-        "Nobody I can reach can do this part: {}.",
-        words::listed(&quoted, "and")
-    )
+    let quoted = words::listed(&quoted, &words::told(Some(language), "and", ""));
+    words::told_of(Some(language), "nobodyDoes", &[("parts", &quoted)])
 }
 
 /// The answer from what agents brought in this work, in their own words; `None` where they brought nothing.
 #[must_use]
-pub fn brought(work: &[Turn]) -> Option<String> {
+pub fn brought(work: &[Turn], language: &str) -> Option<String> {
     let of_agents = results(work).filter(|result| result.agent.is_some());
-    told(&of_agents.collect::<Vec<_>>())
+    told(&of_agents.collect::<Vec<_>>(), Some(language))
 }
 
 /// The answer from the results since the user spoke; `None` where there are none.
-pub(super) fn answer(since: &[Turn]) -> Option<String> {
-    told(&results(since).collect::<Vec<_>>())
+pub(super) fn answer(since: &[Turn], language: Option<&str>) -> Option<String> {
+    told(&results(since).collect::<Vec<_>>(), language)
 }
 
 fn results(since: &[Turn]) -> impl Iterator<Item = &ToolResult> {
@@ -48,43 +46,43 @@ fn results(since: &[Turn]) -> impl Iterator<Item = &ToolResult> {
     results.flatten()
 }
 
-fn told(results: &[&ToolResult]) -> Option<String> {
+fn told(results: &[&ToolResult], language: Option<&str>) -> Option<String> {
     match results {
         [] => None,
         [only] => Some(match (&only.outcome, &only.agent) {
-            (ToolOutcome::Done(text), _) => done(text),
-            (ToolOutcome::Failed(reason), Some(agent)) => failed(agent, reason),
+            (ToolOutcome::Done(text), _) => done(text, language),
+            (ToolOutcome::Failed(reason), Some(agent)) => failed(agent, reason, language),
             (ToolOutcome::Failed(reason), None) => excerpt(reason),
         }),
         several => Some(
             several
                 .iter()
-                .map(|result| paragraph(result))
+                .map(|result| paragraph(result, language))
                 .collect::<Vec<_>>()
                 .join("\n\n"),
         ),
     }
 }
 
-fn paragraph(result: &ToolResult) -> String {
+fn paragraph(result: &ToolResult, language: Option<&str>) -> String {
     match (&result.outcome, &result.agent) {
-        (ToolOutcome::Done(text), Some(agent)) => format!("{}: {}", clean(agent, 80), done(text)),
-        (ToolOutcome::Done(text), None) => done(text),
-        (ToolOutcome::Failed(reason), Some(agent)) => failed(agent, reason),
+        (ToolOutcome::Done(text), Some(agent)) => format!("{}: {}", clean(agent, 80), done(text, language)),
+        (ToolOutcome::Done(text), None) => done(text, language),
+        (ToolOutcome::Failed(reason), Some(agent)) => failed(agent, reason, language),
         (ToolOutcome::Failed(reason), None) => excerpt(reason),
     }
 }
 
-fn done(text: &str) -> String {
+fn done(text: &str, language: Option<&str>) -> String {
     if text.trim().is_empty() {
-        "Done; the result is attached.".into()
+        words::told(language, "doneAttached", "")
     } else {
         excerpt(text)
     }
 }
 
-fn failed(agent: &str, reason: &str) -> String {
-    words::not_done(&clean(agent, 80), &excerpt(reason))
+fn failed(agent: &str, reason: &str, language: Option<&str>) -> String {
+    words::not_done(language, &clean(agent, 80), &excerpt(reason))
 }
 
 /// What can be done here, in the agents' own words.
@@ -92,7 +90,7 @@ fn failed(agent: &str, reason: &str) -> String {
 pub fn offer(agents: &[AgentBrief], language: &str) -> String {
     match agents {
         [] => words::told(Some(language), "nobodyThere", ""),
-        agents => words::told_of(Some(language), "offer", &[("agents", &list(agents))]),
+        agents => words::told_of(Some(language), "offer", &[("agents", &list(agents, language))]),
     }
 }
 
@@ -106,32 +104,33 @@ pub(super) fn nothing_fits(
     let beside = match (near, agents) {
         (Some(near), _) => words::told(language, "comesNearest", near.name()),
         (None, []) => return words::told(language, "nobodyThere", ""),
-        (None, agents) => words::told_of(language, "canReach", &[("names", &names(agents))]),
+        (None, agents) => words::told_of(language, "canReach", &[("names", &names(agents, language))]),
     };
     let said = clean(text, ASKED);
     words::told_of(language, "nothingFits", &[("said", &said), ("beside", &beside)])
 }
 
 /// The first few by name, and how many more there are.
-fn names(agents: &[AgentBrief]) -> String {
+fn names(agents: &[AgentBrief], language: Option<&str>) -> String {
     let mut names: Vec<&str> = agents.iter().map(AgentBrief::name).collect();
     names.sort_unstable();
     names.dedup();
     let more = names.len().saturating_sub(NAMED);
     let mut named: Vec<String> = names.into_iter().take(NAMED).map(str::to_owned).collect();
     if more > 0 {
-        named.push(format!("{more} more"));
+        named.push(words::told_of(language, "more", &[("number", &more.to_string())]));
     }
-    words::listed(&named, "and")
+    words::listed(&named, &words::told(language, "and", ""))
 }
 
-fn list(agents: &[AgentBrief]) -> String {
+fn list(agents: &[AgentBrief], language: &str) -> String {
     let mut sorted: Vec<&AgentBrief> = agents.iter().collect();
     sorted.sort_by(|one, other| (one.agent_type(), one.name()).cmp(&(other.agent_type(), other.name())));
     let more = sorted.len().saturating_sub(LISTED);
     let mut lines: Vec<String> = sorted.into_iter().take(LISTED).map(line).collect();
     if more > 0 {
-        lines.push(format!("- and {more} more"));
+        let more = words::told_of(Some(language), "more", &[("number", &more.to_string())]);
+        lines.push(format!("- {} {more}", words::told(Some(language), "and", "")));
     }
     lines.join("\n")
 }

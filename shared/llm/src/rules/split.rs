@@ -4,9 +4,9 @@
 use ::words::When;
 use chrono::{Datelike as _, NaiveDate};
 use domain::{AgentType, Clause, Fate, Timestamp, UserContext};
+use words::language::{language, speaks};
 use words::phrases::{places, times, words};
 
-use super::language::{language, speaks};
 use super::order::{self, Piece};
 use crate::AgentBrief;
 

@@ -9,7 +9,6 @@ use futures_util::future::try_join_all;
 use nlu::{Act, CardReader, EmbedError, Engine, Reading};
 use serde_json::Value;
 
-use super::language::answered_in;
 use super::lexical::{FITS, NEAR, texts};
 use super::order::{self, Piece};
 use super::split::{self, Known, Part};
@@ -134,7 +133,7 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
         readings: &readings,
         whole: &whole,
         today: prompt.today.as_ref().map(|today| today.date),
-        language: answered_in(text, prompt.locale.as_deref()),
+        language: words::language::answered_in(text, prompt.locale.as_deref()),
         is_by_words: false,
     };
     let answer = told.decide();
@@ -202,7 +201,7 @@ pub(super) fn by_words(prompt: &Prompt, before: &[Turn], text: &str) -> Answer {
         readings: &readings,
         whole: &whole,
         today: prompt.today.as_ref().map(|today| today.date),
-        language: answered_in(text, prompt.locale.as_deref()),
+        language: words::language::answered_in(text, prompt.locale.as_deref()),
         is_by_words: true,
     };
     // A few words that are of nobody's card may go on with whom was asked last; whether, its user says.
@@ -286,7 +285,7 @@ impl Told<'_> {
         });
         let beside = match unplaced.as_slice() {
             [] => String::new(),
-            unplaced => phrase::undone(unplaced),
+            unplaced => phrase::undone(unplaced, self.language),
         };
         Answer {
             beside,

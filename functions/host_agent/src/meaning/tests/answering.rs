@@ -172,7 +172,7 @@ fn a_yes_beside_several_consents_is_asked_back_with_their_agents() {
         "yes",
         |meant| matches!(meant, Meaning::Agreeing(of) if of.len() == 2),
     );
-    let told = crate::rules::wording::agree_there(&[&here[0], &here[1]]);
+    let told = crate::rules::wording::agree_there(&[&here[0], &here[1]], "en");
     for named in [
         "Which one",
         "Horizon, for “Where is my order 1001”",

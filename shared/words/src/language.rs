@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use words::phrases::words;
+use crate::phrases::words;
 
 /// Languages, one bit each.
-pub(super) type Languages = u16;
+pub type Languages = u16;
 
 /// The languages whose function words are known, by their codes.
 const LANGUAGES: [&str; 12] = [
@@ -24,7 +24,8 @@ static FUNCTION_WORDS: LazyLock<HashMap<&'static str, Languages>> = LazyLock::ne
 });
 
 /// Those languages that most of a text's function words are of; none where it has none.
-pub(super) fn language(text: &str) -> Languages {
+#[must_use]
+pub fn language(text: &str) -> Languages {
     let mut counts = [0_u16; LANGUAGES.len()];
     for word in words(text) {
         let of = FUNCTION_WORDS.get(word.lower().as_str()).copied().unwrap_or(0);
@@ -41,7 +42,8 @@ pub(super) fn language(text: &str) -> Languages {
 }
 
 /// Whether a text of these languages may be of one, by its code; one of none may be of any.
-pub(super) fn speaks(spoken: Languages, code: &str) -> bool {
+#[must_use]
+pub fn speaks(spoken: Languages, code: &str) -> bool {
     let number = LANGUAGES.iter().position(|known| *known == code);
     spoken == 0 || number.is_some_and(|number| spoken >> number & 1 == 1)
 }
@@ -74,6 +76,14 @@ pub fn answered_in<'l>(said: &str, locale: Option<&'l str>) -> &'l str {
         (Some(only), None) if !speaks(spoken, wanted) => only,
         _ => wanted,
     }
+}
+
+/// The same after all that somebody said, the oldest first: a "yes" or a number is of any language, and the one before it stays.
+pub fn answered_after(said: impl Iterator<Item = String>, locale: Option<&str>) -> String {
+    let language = said.fold(locale.unwrap_or("en"), |language, said| {
+        answered_in(&said, Some(language))
+    });
+    language.to_owned()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::delegation::calls::need;
 use crate::deps::{Deps, OnTask};
 use crate::meaning;
 use crate::provider_match::issues_for;
-use crate::rules::{transcript, wording};
+use crate::rules::{sentences, transcript, wording};
 
 /// How long the task waits for its user, with as many links as that takes: not as long as tasks are kept.
 const CONSENT_PATIENCE: Duration = Duration::from_secs(28 * 24 * 3600);
@@ -117,11 +117,11 @@ pub(crate) async fn look_at_consents(deps: &Deps, run: &mut Run) -> Result<(), E
         };
         let text = match names.as_slice() {
             // Its turn has not come.
-            [_, ..] if changed.iter().all(held) => wording::told(&task, "thanksGoingOn", ""),
-            [] => wording::told(&task, "withoutIt", ""),
+            [_, ..] if changed.iter().all(held) => sentences::told(&task, "thanksGoingOn", ""),
+            [] => sentences::told(&task, "withoutIt", ""),
             names => {
-                let names = words::listed(names, &wording::told(&task, "and", ""));
-                wording::told(&task, "thanks", &names)
+                let names = words::listed(names, &sentences::told(&task, "and", ""));
+                sentences::told(&task, "thanks", &names)
             }
         };
         kinds.push(EventKind::status(TaskState::Working, Some(run.message(&text))));

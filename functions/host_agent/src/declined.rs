@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use crate::delegation::cancel::cancel_asking;
 use crate::deps::{Deps, OnTask};
 use crate::meaning::Declined;
-use crate::rules::{plans, wording};
+use crate::rules::{plans, sentences, wording};
 
 /// Ends the jobs that wait for the user with what is declined; the agents of those that asked something are told.
 pub(crate) async fn decline(deps: &Deps, run: &mut Run, declined: Declined) -> Result<(), ExecuteError> {
@@ -41,7 +41,7 @@ pub(crate) async fn decline(deps: &Deps, run: &mut Run, declined: Declined) -> R
         given_up().for_each(|job| plan.make_optional(job.number));
         kinds.extend((Some(&plan) != task.plan.as_ref()).then(|| plans::noted(plan)));
     }
-    let without_it = wording::told(&task, "withoutIt", "");
+    let without_it = sentences::told(&task, "withoutIt", "");
     kinds.push(wording::working(deps.entropy.as_ref(), &without_it));
     run.record(kinds).await
 }

@@ -12,7 +12,7 @@ use crate::delegation::look::{Looks, look_at_all};
 use crate::delegation::send::{send, undelivered};
 use crate::deps::OnTask;
 use crate::rules::patience::NO_MORE;
-use crate::rules::wording;
+use crate::rules::{sentences, wording};
 
 /// Everything that waits for its time is done now: linked jobs are looked at, prepared ones sent, and so are those anew whose agents
 /// do not answer. Gives what is to be recorded before that.
@@ -48,7 +48,7 @@ pub(crate) async fn ask_again(on: OnTask<'_>) -> Vec<EventKind> {
         .into_iter()
         .map(|job| EventKind::Job { job: Box::new(job) })
         .collect();
-    let waits_on = wording::told(on.task, "waitsOn", "");
+    let waits_on = sentences::told(on.task, "waitsOn", "");
     kinds.push(wording::working(on.deps.entropy.as_ref(), &waits_on));
     kinds
 }

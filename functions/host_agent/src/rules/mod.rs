@@ -4,7 +4,7 @@
 //! |---|---|
 //! | What may be done about a job now: is it sent, looked at, fetched? | `acts` |
 //! | When is it looked at next, and when is it given up? | `patience` |
-//! | What does the user read of it? | `wording` |
+//! | What does the user read of it? | `wording`, in whose language: `sentences` |
 //! | What does the model read of it? | `transcript` |
 //! | When is what waits mentioned under another answer? | `reminder` |
 //! | How was its message meant, where the text does not say so? | `note` |
@@ -22,5 +22,6 @@ pub(crate) mod patience;
 pub(crate) mod permission;
 pub(crate) mod plans;
 pub(crate) mod reminder;
+pub(crate) mod sentences;
 pub(crate) mod transcript;
 pub(crate) mod wording;

@@ -5,8 +5,8 @@ use domain::{Job, Task, TaskState};
 
 use crate::rules::note::Note;
 use crate::rules::plans;
+use crate::rules::sentences;
 use crate::rules::transcript::attached;
-use crate::rules::wording;
 
 /// The outcome of a task whose answer is this text. Where only some of its parts were done, it says so.
 pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
@@ -28,7 +28,7 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
         done => {
             let values = [("number", done.to_string()), ("all", states.len().to_string())];
             let values = values.each_ref().map(|(key, value)| (*key, value.as_str()));
-            let done = wording::told_of(task, "partsDone", &values);
+            let done = sentences::told_of(task, "partsDone", &values);
             note.around(format!("{text}\n\n{done}"))
         }
     };
@@ -47,8 +47,8 @@ pub(crate) fn outcome(task: &Task, note: &Note, text: String) -> Outcome {
             let names = artifacts
                 .iter()
                 .map(|artifact| artifact.name.as_deref().unwrap_or(&artifact.artifact_id));
-            let names = wording::listed(&names.collect::<Vec<_>>(), &wording::language(task));
-            let told = wording::told_of(task, "tooLargeBeside", &[("names", &names)]);
+            let names = sentences::listed(&names.collect::<Vec<_>>(), &sentences::language(task));
+            let told = sentences::told_of(task, "tooLargeBeside", &[("names", &names)]);
             return Outcome::Failed(format!("{text}\n\n{told}"));
         }
         return Outcome::Completed {
@@ -72,15 +72,15 @@ fn left_out(task: &Task) -> Option<String> {
     names.dedup();
     let what = attached(task);
     (!names.is_empty() && !what.is_empty()).then(|| {
-        let language = wording::language(task);
+        let language = sentences::language(task);
         let key = if names.len() == 1 {
             "takesNoSuchFiles"
         } else {
             "takeNoSuchFiles"
         };
         let (names, files) = (
-            wording::listed(&names, &language),
-            wording::listed(&what, &language),
+            sentences::listed(&names, &language),
+            sentences::listed(&what, &language),
         );
         words::told_of(Some(&language), key, &[("names", &names), ("files", &files)])
     })

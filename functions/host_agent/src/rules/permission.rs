@@ -3,7 +3,7 @@
 use domain::{PlanStep, StepGuard, Task};
 
 use crate::rules::brought::{HANDED_OVER_MAX, text_of};
-use crate::rules::wording;
+use crate::rules::sentences;
 
 /// What its user is asked about these steps.
 pub(crate) fn question(task: &Task, steps: &[&PlanStep], language: &str) -> String {
@@ -57,7 +57,7 @@ fn why(guard: &StepGuard, (to, language): (&str, &str), has_read: impl Fn(&str) 
         (_, false) => "wouldGoAfter",
         (_, true) => "wouldChangeAfter",
     };
-    let from = wording::listed(&names, language);
+    let from = sentences::listed(&names, language);
     words::told_of(Some(language), key, &[("name", to), ("from", &from)])
 }
 

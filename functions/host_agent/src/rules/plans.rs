@@ -8,7 +8,7 @@ use domain::{
 use llm::{Tool, ToolCall, ToolOutcome, ToolResult};
 
 use crate::rules::patience::is_over;
-use crate::rules::{permission, wording};
+use crate::rules::{permission, sentences};
 
 /// After so long without an answer the task goes on without what was not done.
 const GOES_ON: Duration = Duration::from_secs(24 * 3600);
@@ -110,7 +110,7 @@ fn line(step: &PlanStep, language: &str) -> String {
     let instruction = llm::clean(&step.instruction, SHOWN_MAX);
     let listed = |numbers: &[u32]| {
         let numbers: Vec<String> = numbers.iter().map(|number| (number + 1).to_string()).collect();
-        wording::listed(&numbers, language)
+        sentences::listed(&numbers, language)
     };
     let needs: Vec<u32> = step.needs().collect();
     let key = match step.uses.as_slice() {
@@ -139,7 +139,7 @@ pub(crate) fn told_whole(plan: &TaskPlan) -> Vec<u32> {
 
 /// What the user is asked.
 pub(crate) fn question(task: &Task) -> Option<String> {
-    let (plan, language) = (task.plan.as_ref()?, wording::language(task));
+    let (plan, language) = (task.plan.as_ref()?, sentences::language(task));
     let spoken = Some(language.as_str());
     Some(match asks(task)? {
         Asks::ToStart => words::told_of(spoken, "planAsked", &[("steps", &listed(plan, &language))]),
@@ -164,7 +164,7 @@ pub(crate) fn question(task: &Task) -> Option<String> {
             let needs = words::told_of(
                 spoken,
                 "needsThat",
-                &[("names", &wording::listed(&names, &language))],
+                &[("names", &sentences::listed(&names, &language))],
             );
             told.extend((!names.is_empty()).then_some(needs));
             let retries = words::listed(&retries, &words::told(spoken, "or", ""));

@@ -2,8 +2,7 @@
 
 use a2a::AUTH_URL;
 use domain::{
-    Entropy, EventKind, Job, JobState, Message, MessageId, Role, TOLD_BESIDE, Task, TaskState, Timestamp,
-    UserContext,
+    Entropy, EventKind, Job, JobState, Message, MessageId, TOLD_BESIDE, Task, TaskState, Timestamp,
 };
 use outbound::MqttFault;
 use serde_json::{Value, json};
@@ -13,6 +12,7 @@ use crate::deps::Deps;
 use crate::meaning;
 use crate::rules::note::Note;
 use crate::rules::patience::Patience;
+use crate::rules::sentences::{language, listed, told, told_of};
 use crate::rules::transcript;
 
 /// The key under which they find whose link that is.
@@ -36,28 +36,6 @@ pub(crate) fn add_link(message: &mut Message, link: String, ours: bool) {
     let by = if ours { PLATFORM } else { AGENT };
     message.metadata.insert(AUTH_URL.to_owned(), Value::String(link));
     message.metadata.insert(AUTH_URL_BY.to_owned(), by.into());
-}
-
-/// The language that the user of a task is answered in.
-pub(crate) fn language(task: &Task) -> String {
-    let locale = UserContext::newest(task.history.iter()).locale;
-    let said = task.history.iter().filter(|message| message.role == Role::User);
-    words::language::answered_after(said.map(Message::text_to_read), locale.as_deref())
-}
-
-/// A sentence of ours in the language of the task's user, about somebody of this name.
-pub(crate) fn told(task: &Task, key: &str, name: &str) -> String {
-    told_of(task, key, &[("name", name)])
-}
-
-/// The same, with a value for each place in it.
-pub(crate) fn told_of(task: &Task, key: &str, values: &[(&str, &str)]) -> String {
-    words::told_of(Some(&language(task)), key, values)
-}
-
-/// These as a list in a sentence of that language.
-pub(crate) fn listed(names: &[impl AsRef<str>], language: &str) -> String {
-    words::listed(names, &words::told(Some(language), "and", ""))
 }
 
 /// The status that says what is being done.

@@ -8,7 +8,7 @@ use llm::{Answer, Step};
 use crate::meaning::plan_words::{self, PlanAnswer};
 use crate::rules::note::Note;
 use crate::rules::plans::{self, Asks};
-use crate::rules::{transcript, wording};
+use crate::rules::{sentences, transcript};
 use crate::thinking::addresses::Addresses;
 use crate::thinking::planning::Changed;
 use crate::thinking::thinker::{STEPS_MAX, Thinker};
@@ -36,7 +36,11 @@ impl Thinker {
         let jobs = &task.jobs;
         match (&asks, answer) {
             (Asks::ToStart, Some(PlanAnswer::No)) => {
-                return Ok(Some(Outcome::Canceled(wording::told(task, "planNotStarted", ""))));
+                return Ok(Some(Outcome::Canceled(sentences::told(
+                    task,
+                    "planNotStarted",
+                    "",
+                ))));
             }
             (Asks::ToAllow(steps), Some(PlanAnswer::No)) => plan.refuse(&numbers(steps)),
             // What was said is about what was shown.
@@ -55,7 +59,7 @@ impl Thinker {
             (Asks::ToStart, Some(PlanAnswer::Without(numbers))) => {
                 plan.leave_out(&numbers);
                 if plan.wanted().all(|step| plan.is_begun(step.number, jobs)) {
-                    return Ok(Some(Outcome::Canceled(wording::told(task, "planIsEmpty", ""))));
+                    return Ok(Some(Outcome::Canceled(sentences::told(task, "planIsEmpty", ""))));
                 }
                 approve(&mut plan);
             }
@@ -93,7 +97,7 @@ impl Thinker {
     }
 
     async fn ask_again(&self, run: &mut Run, lead: &str) -> Result<Option<Outcome>, ExecuteError> {
-        let lead = wording::told(run.task(), lead, "");
+        let lead = sentences::told(run.task(), lead, "");
         let until = self.deps().patience.wake_at(run.task(), run.now());
         let question = plans::asked(run.task(), |text| run.message(text), &lead);
         run.record_and_park(question.into_iter().collect(), |_| Some(until))

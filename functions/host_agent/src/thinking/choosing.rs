@@ -7,8 +7,8 @@ use llm::{Answer, Step, Tool, ToolCall, Why};
 use crate::meaning::{self, choices};
 use crate::rules::agent_choice::{self, AgentChoice};
 use crate::rules::note::Note;
+use crate::rules::sentences;
 use crate::rules::transcript::{self, DECLINES};
-use crate::rules::wording;
 use crate::thinking::thinker::Thinker;
 use crate::thinking::thought::Thought;
 use crate::thinking::turn::SWITCHED_OFF;
@@ -29,7 +29,7 @@ impl Thinker {
         };
         let question = format!(
             "{file}{}",
-            choice.question(&thought.asked, &wording::language(run.task()))
+            choice.question(&thought.asked, &sentences::language(run.task()))
         );
         let question = thought.note.around(question);
         // What stands around the question is said with it, and counts for what is answered next.
@@ -56,11 +56,11 @@ impl Thinker {
             });
         };
         if is_no(said) {
-            return Ok(Outcome::Canceled(wording::told(run.task(), "nobodyAsked", "")));
+            return Ok(Outcome::Canceled(sentences::told(run.task(), "nobodyAsked", "")));
         }
         let thought = self.thought_of(run);
         let Some(offered) = choices::agent_named(&choice, &said.text_to_read()) else {
-            let language = wording::language(run.task());
+            let language = sentences::language(run.task());
             let unread = words::told(Some(&language), "notUnderstood", "");
             let question = format!("{unread} {}", choice.question(&thought.asked, &language));
             return ask(run, &choice, question, Vec::new()).await;

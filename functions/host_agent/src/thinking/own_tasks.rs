@@ -13,7 +13,7 @@ use crate::delegation::resend::ask_again;
 use crate::deps::{Deps, OnTask};
 use crate::meaning;
 use crate::rules::transcript::DECLINES;
-use crate::rules::{transcript, wording};
+use crate::rules::{sentences, transcript, wording};
 
 /// How far back a task without an id is looked for.
 const LOOK_BACK: u32 = 20;
@@ -117,7 +117,7 @@ pub(crate) async fn cancel_part(deps: &Deps, task: &Task, numbers: &[u32]) -> Re
             EventKind::Job { job: Box::new(job) }
         });
         let ended: Vec<EventKind> = ended.collect();
-        let goes_on = wording::working(deps.entropy.as_ref(), &wording::told(&task, "withoutIt", ""));
+        let goes_on = wording::working(deps.entropy.as_ref(), &sentences::told(&task, "withoutIt", ""));
         let mut revision = Revision::of(task);
         let mut kinds = ended.into_iter().chain([goes_on]);
         match kinds.try_for_each(|kind| revision.record(kind, now)) {

@@ -13,8 +13,8 @@ use crate::rules::note::Note;
 use crate::rules::outcome::outcome;
 use crate::rules::patience::is_over;
 use crate::rules::plans;
+use crate::rules::sentences;
 use crate::rules::transcript;
-use crate::rules::wording;
 use crate::thinking::addresses::Addresses;
 use crate::thinking::asking::{ask, ask_aside};
 use crate::thinking::directory::{Directory, KnownAgents};
@@ -159,7 +159,7 @@ impl Thinker {
             agents: self.briefs(thought.known.as_ref()),
             turns,
             today: Some(today(task)),
-            locale: Some(wording::language(task)),
+            locale: Some(sentences::language(task)),
             changes_plan: plans::said(task).is_some(),
             tasks: thought.tasks.clone(),
         }
@@ -241,7 +241,7 @@ impl Thinker {
         let task = run.task();
         let is_over = task.jobs.iter().all(is_over) && plans::asks(task).is_none();
         let work = transcript::of_work(task, &thought.unstored);
-        match llm::brought(&work, &wording::language(task)).filter(|_| is_over) {
+        match llm::brought(&work, &sentences::language(task)).filter(|_| is_over) {
             Some(text) => Ok(said(run, &thought.note, text)),
             None => otherwise,
         }

@@ -16,7 +16,7 @@ use crate::meaning::{self, Chat, Deed, Free, Meaning, Nothing, Question};
 use crate::rules::note::Note;
 use crate::rules::reminder;
 use crate::rules::transcript::{self, has_file, has_text};
-use crate::rules::wording;
+use crate::rules::{sentences, wording};
 use crate::thinking::addresses::Addresses;
 use crate::thinking::directory::KnownAgents;
 use crate::thinking::instead;
@@ -102,7 +102,7 @@ impl Thinker {
             let Some(agent) = briefs.iter().find(is_named) else {
                 let told = format!(
                     "I know no agent “{name}”. {}",
-                    llm::offer(&briefs, &wording::language(run.task()))
+                    llm::offer(&briefs, &sentences::language(run.task()))
                 );
                 return Ok(Outcome::Message(run.message(&told)));
             };
@@ -238,7 +238,7 @@ impl Thinker {
         (here, briefs, known): (&[Task], &Agents, Option<Arc<KnownAgents>>),
         meant: Meaning<'_>,
     ) -> Result<Outcome, ExecuteError> {
-        let (deps, now, language) = (self.deps(), run.now(), &wording::language(run.task()));
+        let (deps, now, language) = (self.deps(), run.now(), &sentences::language(run.task()));
         let say = |run: &Run, text: String| Ok(Outcome::Message(run.message(&text)));
         match meant {
             Meaning::Code(tasks) => on_heap(|| self.code(run, &tasks)).await,
@@ -314,7 +314,7 @@ impl Thinker {
                 let listed = wording::open(&tasks, language);
                 say(
                     run,
-                    wording::told_of(run.task(), "openElsewhere", &[("tasks", &listed)]),
+                    sentences::told_of(run.task(), "openElsewhere", &[("tasks", &listed)]),
                 )
             }
             Meaning::OpenElsewhere(_) => say(run, wording::open(&[], language)),
@@ -405,10 +405,10 @@ impl Thinker {
             let text = transcript::asked(run.task());
             return self.request(run, here, Wanted::of(text, Note::default())).await;
         }
-        let lead = wording::told(run.task(), "answerWent", &meaning::name(task));
+        let lead = sentences::told(run.task(), "answerWent", &meaning::name(task));
         let told = match self.means(run.task(), here, (&rest, briefs)).await {
             Meaning::Status(tasks) => {
-                own_tasks::status_of(deps, &tasks, &wording::language(run.task())).await?
+                own_tasks::status_of(deps, &tasks, &sentences::language(run.task())).await?
             }
             Meaning::Cancel(tasks, None) => own_tasks::cancel_all(deps, &tasks).await?,
             Meaning::CancelPart(task, jobs, None) => own_tasks::cancel_part(deps, task, &jobs).await?,
@@ -482,7 +482,7 @@ impl Thinker {
             .and_then(TypedCode::of)
             .filter(|_| !tasks.is_empty())
         else {
-            let text = wording::told(run.task(), "noCodeAwaited", "");
+            let text = sentences::told(run.task(), "noCodeAwaited", "");
             return Ok(Outcome::Message(run.message(&text)));
         };
         let mut awaited = Vec::new();
@@ -523,7 +523,7 @@ impl Thinker {
                 tracing::info!(task.id = %consent.request.task_id, "a consent's codes are used up");
             }
         }
-        let text = wording::told(run.task(), "codeNotRight", "");
+        let text = sentences::told(run.task(), "codeNotRight", "");
         Ok(Outcome::Message(run.message(&text)))
     }
 
@@ -719,7 +719,7 @@ fn is_for(step: &Step, waiting: &Task) -> bool {
 /// A note that tells of what else waits here.
 fn reminding(here: &[Task], run: &Run) -> Note {
     Note {
-        reminder: reminder::due(here, run.now(), &wording::language(run.task())),
+        reminder: reminder::due(here, run.now(), &sentences::language(run.task())),
         ..Note::default()
     }
 }
@@ -738,7 +738,7 @@ fn question(task: &Task) -> Option<Question> {
 
 /// The answer of a message that went to another task.
 fn goes_on_in(run: &Run, task: &Task, lead: Option<&str>) -> Outcome {
-    let text = wording::told(run.task(), "goesTo", &meaning::name(task));
+    let text = sentences::told(run.task(), "goesTo", &meaning::name(task));
     let text = match lead {
         Some(lead) => format!("{lead}\n{text}"),
         None => text,

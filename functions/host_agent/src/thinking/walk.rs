@@ -13,7 +13,7 @@ use agent::{ExecuteError, Run, on_heap};
 use domain::{EventKind, Job, PlanMoves, StepState, Task, TaskPlan, TaskState};
 
 use crate::advance::advance;
-use crate::rules::{plans, wording};
+use crate::rules::{plans, sentences};
 use crate::thinking::planning::Changed;
 use crate::thinking::thinker::Thinker;
 use crate::thinking::tools::{Send, Tools};
@@ -60,7 +60,7 @@ impl Tools<'_> {
             let listed = match is_changed {
                 true => format!(
                     "{missed}\n{}",
-                    plans::listed(&plan, &wording::language(self.run.task()))
+                    plans::listed(&plan, &sentences::language(self.run.task()))
                 ),
                 false => String::new(),
             };

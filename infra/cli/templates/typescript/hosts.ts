@@ -4,6 +4,9 @@ import { type User, UnauthenticatedUser } from '@a2a-js/sdk/server';
 import type { Request, RequestHandler } from 'express';
 import { createLocalJWKSet, decodeJwt, errors, jwtVerify } from 'jose';
 
+/** Characters: a host's token has a few hundred. */
+const TOKEN_MAX = 8192;
+
 /** The hosts of the system whose list of endpoints this is, for an agent at this URL. */
 export class Hosts {
   #callers = new WeakMap<Request, User>();
@@ -32,6 +35,7 @@ export class Hosts {
   caller = async (request: Request): Promise<User> => this.#callers.get(request) ?? new UnauthenticatedUser();
 
   async #verified(token: string): Promise<string> {
+    if (token.length > TOKEN_MAX) throw new Error("no host's token is as long");
     // Which tenant it says that it is of. Nothing of this is true until that tenant's keys have verified it.
     const { tenant_id: tenant } = decodeJwt(token);
     if (typeof tenant !== 'string' || !/^[a-z0-9-]+$/.test(tenant)) throw new Error('no tenant is called so');

@@ -151,7 +151,11 @@ async fn a_late_answer_shows_between_the_entries_of_its_tasks_log() {
     let agent = Scripted::start(&local, "stocktake", "Count the stock of the warehouse").await;
     let user = local.user("acme");
     let answer = user.chat("c", "m", "Wie viele sind noch da?").await;
-    assert!(answer.said().contains("has started"), "{}", answer.said());
+    assert!(
+        answer.said().contains("stocktake hat angefangen"),
+        "{}",
+        answer.said()
+    );
     let events = format!("/api/tasks/{}/events", answer.task_id());
     let (told, ()) = tokio::join!(user.follow(&events, |_| false), async {
         let sent = agent.nth(1).await;

@@ -98,7 +98,7 @@ async fn a_private_result_goes_to_another_agent_with_its_users_word_alone() {
         let id = asked.task_id();
         let waiting = user.until(&id, &["input-required"]).await;
         let question = asks(&waiting).to_owned();
-        for shown in ["Writer", "Calendar", REPORT, "“yes”"] {
+        for shown in ["Writer", "Calendar", REPORT, "„ja“"] {
             assert!(question.contains(shown), "{question}");
         }
         assert!(writer.sent().is_empty(), "it asks first");

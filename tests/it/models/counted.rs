@@ -21,10 +21,11 @@ const WORDS: &str = "It stays dry in Oslo tomorrow, as far as anybody can tell t
 const RACES: u64 = 8;
 /// How many walks are made for one figure.
 const WALKS: usize = 16;
-/// The walk by the rules: send and agent and webhook, and four of the ledger.
+/// The walk by the rules, send and agent and webhook and all: 18 before tasks were counted in a ledger.
 const BY_RULES: u64 = 22;
-/// A second that passes is a look more; what each of the two calls took would be two.
-const A_LOOK: u64 = 1;
+/// On a busy machine most walks with a model have an update more, whose cause is not known; what each of the two calls took more
+/// would be two.
+const STRAY: u64 = 1;
 /// A reservation and a settlement.
 const A_CALL: u64 = 2;
 
@@ -169,15 +170,15 @@ async fn a_model_costs_two_requests_a_call_and_what_is_asked_for_while_it_speaks
         let server = ModelServer::thinking(script).await;
         let quick = Counted::start(Some(models(dialect, &server, false, 1_000_000))).await;
         let wanted = sum(&by_rules) + 2 * A_CALL;
-        let with_model = quick.least(("counted", wanted + A_LOOK), "").await;
+        let with_model = quick.least(("counted", wanted + STRAY), "").await;
         assert!(server.asked().len().is_multiple_of(2), "two calls a walk");
         // A machine that is never quiet shows what races take in either walk.
-        let races = if sum(&by_rules) <= BY_RULES { A_LOOK } else { RACES };
+        let races = if sum(&by_rules) <= BY_RULES { STRAY } else { RACES };
         assert!(
             sum(&with_model).abs_diff(wanted) <= races,
             "{dialect:?}: {with_model:?}, by the rules {by_rules:?}"
         );
-        let named = quick.least(("named", wanted + A_LOOK), a2a::DRAFTS).await;
+        let named = quick.least(("named", wanted + STRAY), a2a::DRAFTS).await;
         // A draft is a put of its own, and nothing else of a walk is one; a busy machine's races are no drafts.
         assert_eq!(
             puts(&named),

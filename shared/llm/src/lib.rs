@@ -38,8 +38,8 @@ pub use hosted::{
     ModelListError, ModelParts, OpenAi, PROMPTS, Provider, SentenceModel, SentenceSetting,
 };
 pub use model::{
-    About, Answer, Draft, Model, ModelError, NoDraft, PlannedTask, Prompt, Step, Today, Tool, ToolCall,
-    ToolOutcome, ToolResult, Turn, Why,
+    About, Answer, Draft, Model, ModelError, NoDraft, PlannedTask, Prompt, Step, Tool, ToolCall, ToolOutcome,
+    ToolResult, Turn, Why,
 };
 pub use models::offline;
 pub use nlu::InputSchema;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::NaiveDate;
-use domain::{AgentType, Clause, TaskId, Timestamp, TokenUsage, UserContext};
+use domain::{AgentType, Clause, TaskId, Timestamp, TokenUsage};
 use nlu::Act;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -68,37 +68,13 @@ pub struct Prompt {
     /// is what was said and done earlier.
     pub turns: Vec<Turn>,
     /// The day on which it is asked, where that is known.
-    pub today: Option<Today>,
+    pub today: Option<NaiveDate>,
     /// The locale of whoever asks, where it is known.
     pub locale: Option<String>,
     /// What was said last is about a plan that waits for its user.
     pub changes_plan: bool,
     /// The tasks of the chat that what was said last may be about, in a line each.
     pub tasks: Vec<String>,
-}
-
-/// A day, as a model is told: what "tomorrow" is the day after.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Today {
-    /// The date by the user's clock; in UTC where their time zone is not known.
-    pub date: NaiveDate,
-    /// The name of the user's time zone, where it is known.
-    pub time_zone: Option<String>,
-}
-
-impl Today {
-    /// The day of this moment.
-    #[must_use]
-    pub fn at(now: Timestamp, time_zone: Option<String>) -> Self {
-        let user = UserContext {
-            time_zone,
-            locale: None,
-        };
-        Self {
-            date: nlu::day_of(now, &user),
-            time_zone: user.time_zone,
-        }
-    }
 }
 
 /// One turn of the conversation.

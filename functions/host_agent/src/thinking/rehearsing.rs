@@ -2,7 +2,7 @@
 
 use agent::{ExecuteError, Outcome, Rehearsed, RehearsedSend};
 use domain::{Timestamp, UserContext};
-use llm::{Answer, NoDraft, Prompt, Step, Today, Tool, Turn};
+use llm::{Answer, NoDraft, Prompt, Step, Tool, Turn};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -33,7 +33,7 @@ impl Thinker {
         let is_request = matches!(meant, Meaning::Request { .. }) || self.has_one_agent();
         let prompt = Prompt {
             turns: vec![Turn::User(text.to_owned())],
-            today: Some(Today::at(at, user.time_zone.clone())),
+            today: Some(nlu::day_of(at, user)),
             locale: user.locale.clone(),
             agents,
             ..Prompt::default()

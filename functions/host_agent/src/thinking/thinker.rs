@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use agent::{ExecuteError, Outcome, Run, on_heap};
-use chrono::DateTime;
+use chrono::{DateTime, NaiveDate};
 use domain::{MessageId, Task, TaskState, Timestamp, UserContext};
-use llm::{Agents, Answer, Model, ModelError, Prompt, Step, Today, Turn};
+use llm::{Agents, Answer, Model, ModelError, Prompt, Step, Turn};
 use tracing::Instrument as _;
 
 use crate::deps::Deps;
@@ -337,11 +337,8 @@ fn said(run: &Run, note: &Note, text: String) -> Outcome {
 }
 
 /// The day on which the task was asked for: what it calls tomorrow stays that day, however long it waits.
-fn today(task: &Task) -> Today {
-    Today::at(
-        task.created_at,
-        UserContext::newest(task.history.iter()).time_zone,
-    )
+fn today(task: &Task) -> NaiveDate {
+    nlu::day_of(task.created_at, &UserContext::newest(task.history.iter()))
 }
 
 /// How a task ends that the model did not bring to an end.

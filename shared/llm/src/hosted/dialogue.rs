@@ -15,14 +15,14 @@
 
 use std::fmt::Write as _;
 
-use chrono::Days;
+use chrono::{Days, NaiveDate};
 use serde_json::{Value, json};
 
 use super::decision;
-use crate::{AgentBrief, Prompt, Today, ToolOutcome, ToolResult, Turn, clean_lines, fence};
+use crate::{AgentBrief, Prompt, ToolOutcome, ToolResult, Turn, clean_lines, fence};
 
 /// What a release says to models, so that what they answered can be told apart later.
-pub const PROMPTS: u32 = 3;
+pub const PROMPTS: u32 = 4;
 
 const DECIDE: &str = "\
 You decide what a user's last message needs. Agents do the work. Answer with one JSON object, nothing else:
@@ -211,8 +211,8 @@ fn listed(mut agents: Vec<AgentBrief>, most: usize) -> (Vec<AgentBrief>, String)
     let mut lines = Vec::new();
     for agent in &agents {
         let asked = agent.asked(EXAMPLES_MAX, EXAMPLE_MAX);
-        let line =
-            json!({"agent": agent.agent_type(), "does": agent.does(DOES_MAX), "asked": asked}).to_string();
+        let told = [agent.does(DOES_MAX)].into_iter().chain(asked);
+        let line = json!({ (agent.agent_type().as_str()): told.collect::<Vec<_>>() }).to_string();
         let Some(room) = left.checked_sub(line.len() + 1) else {
             break;
         };
@@ -287,7 +287,7 @@ fn spoken(
     for (turn, is_asked, most) in earlier.chain(later) {
         match turn {
             Turn::User(text) => {
-                let mut said = dated(text, prompt.today.as_ref().filter(|_| is_asked));
+                let mut said = dated(text, prompt.today.filter(|_| is_asked));
                 if is_asked && form == Form::Decide && !prompt.tasks.is_empty() {
                     let lines = prompt.tasks.iter().zip(1..);
                     let lines: Vec<String> =
@@ -311,22 +311,19 @@ fn spoken(
 }
 
 /// A message with the days around it, by their names: a model that has to count them counts wrong.
-fn dated(text: &str, today: Option<&Today>) -> String {
+fn dated(text: &str, today: Option<NaiveDate>) -> String {
     // Providers refuse a message without a word.
     let mut dated = match text.trim().is_empty() {
         true => "(no text)".to_owned(),
         false => text.to_owned(),
     };
-    if let Some(Today { date, time_zone }) = today {
-        dated.push_str("\n\n(Today is");
-        for ahead in 0..DAYS {
-            let day = date.checked_add_days(Days::new(ahead)).unwrap_or(*date);
-            let _infallible = write!(dated, " {}", day.format("%A %Y-%m-%d,"));
+    if let Some(today) = today {
+        let _infallible = write!(dated, "\n\n(Today is {}; then", today.format("%A %Y-%m-%d"));
+        for ahead in 1..DAYS {
+            let day = today.checked_add_days(Days::new(ahead)).unwrap_or(today);
+            let _infallible = write!(dated, " {}", day.format("%A %m-%d,"));
         }
         dated.pop();
-        if let Some(zone) = time_zone {
-            let _infallible = write!(dated, ". The user's time zone is {zone}");
-        }
         dated.push_str(".)");
     }
     dated

@@ -132,7 +132,7 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
         pieces: &pieces,
         readings: &readings,
         whole: &whole,
-        today: prompt.today.as_ref().map(|today| today.date),
+        today: prompt.today,
         language: words::language::answered_in(text, prompt.locale.as_deref()),
         is_by_words: false,
     };
@@ -200,7 +200,7 @@ pub(super) fn by_words(prompt: &Prompt, before: &[Turn], text: &str) -> Answer {
         pieces: &pieces,
         readings: &readings,
         whole: &whole,
-        today: prompt.today.as_ref().map(|today| today.date),
+        today: prompt.today,
         language: words::language::answered_in(text, prompt.locale.as_deref()),
         is_by_words: true,
     };

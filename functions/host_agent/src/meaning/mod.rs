@@ -38,7 +38,7 @@ pub(crate) use decided::shown;
 use heard::{Heard, HeardAct};
 use plan_words::PlanAnswer;
 use which::Target;
-pub(crate) use which::{day, is_open, name, names};
+pub(crate) use which::{dated, is_open, name, names};
 
 /// Something that the host itself asked last in a chat: which of these tasks is meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -113,22 +113,21 @@ pub(crate) fn name(task: &Task) -> String {
 }
 
 /// The names of tasks as a choice, one a line, with the day where that is not today.
-pub(crate) fn names(tasks: &[&Task], now: Timestamp) -> String {
-    let lines = tasks
-        .iter()
-        .zip(1..)
-        .map(|(task, number)| format!("{number}. {}{}", name(task), day(task, now)));
+pub(crate) fn names(tasks: &[&Task], now: Timestamp, language: &str) -> String {
+    let lines = tasks.iter().zip(1..);
+    let lines = lines.map(|(task, number)| format!("{number}. {}", dated(task, now, language)));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// " of yesterday", and so on; nothing where it is of today.
-pub(crate) fn day(task: &Task, now: Timestamp) -> String {
+/// The name of a task, with the day that it is of; without one where it is of today.
+pub(crate) fn dated(task: &Task, now: Timestamp, language: &str) -> String {
     let date = |at: Timestamp| at.to_string().get(..10).unwrap_or_default().to_owned();
-    let made = date(task.created_at);
+    let (name, made) = (name(task), date(task.created_at));
     let yesterday = Timestamp::from_millis(now.millis() - 24 * 3600 * 1000);
-    match made {
-        made if made == date(now) => String::new(),
-        made if made == date(yesterday) => " of yesterday".to_owned(),
-        made => format!(" of {made}"),
-    }
+    let key = match &made {
+        made if *made == date(now) => return name,
+        made if *made == date(yesterday) => "ofYesterday",
+        _ => "ofDay",
+    };
+    words::told_of(Some(language), key, &[("task", &name), ("day", &made)])
 }

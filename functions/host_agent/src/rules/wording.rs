@@ -313,7 +313,7 @@ pub(crate) fn which_waits(tasks: &[&Task], now: Timestamp, language: &str) -> St
     if let [only] = tasks {
         return words::told_of(Some(language), "waitsForWord", &[("task", &meaning::name(only))]);
     }
-    let names = meaning::names(tasks, now);
+    let names = meaning::names(tasks, now, language);
     words::told_of(Some(language), "severalWaitForWord", &[("tasks", &names)])
 }
 
@@ -447,7 +447,7 @@ pub(crate) fn silent(task: &Task, unheard: &[u32], language: &str) -> String {
     }
 }
 
-fn state(state: TaskState, language: &str) -> String {
+pub(crate) fn state(state: TaskState, language: &str) -> String {
     let key = match state {
         TaskState::Submitted => "isSubmitted",
         TaskState::Working => "isWorking",

@@ -5,6 +5,7 @@ use domain::{AgentType, Job, Task};
 use llm::{Step, Tool, ToolCall};
 
 use crate::meaning;
+use crate::rules::sentences;
 use crate::thinking::own_tasks;
 use crate::thinking::thinker::Thinker;
 use crate::thinking::thought::Thought;
@@ -26,7 +27,8 @@ impl Thinker {
         if numbers.is_empty() {
             return Ok(());
         }
-        let told = format!("That is instead of {}, which is called off.", meaning::name(task));
+        let language = &sentences::language(run.task());
+        let told = words::told_of(Some(language), "insteadOf", &[("task", &meaning::name(task))]);
         let lead = thought.note.lead.get_or_insert_default();
         if !lead.contains(&told) {
             *lead = format!("{lead} {told}").trim().to_owned();
@@ -34,8 +36,8 @@ impl Thinker {
         // What was done is not forgotten, wherever this execution ends.
         run.save_checkpoint(&thought.note).await?;
         match numbers.len() == open().count() {
-            true => own_tasks::cancel_all(self.deps(), &[task]).await?,
-            false => own_tasks::cancel_part(self.deps(), task, &numbers).await?,
+            true => own_tasks::cancel_all(self.deps(), &[task], language).await?,
+            false => own_tasks::cancel_part(self.deps(), task, &numbers, language).await?,
         };
         Ok(())
     }

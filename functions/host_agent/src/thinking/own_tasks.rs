@@ -75,7 +75,10 @@ pub(crate) async fn told_to_model(
 }
 
 /// Cancels tasks, here and at their agents; says what became of each.
-pub(crate) async fn cancel_all(deps: &Deps, tasks: &[&Task]) -> Result<String, ExecuteError> {
+pub(crate) async fn cancel_all(deps: &Deps, tasks: &[&Task], language: &str) -> Result<String, ExecuteError> {
+    let told = |key, task: &str, state: &str| {
+        words::told_of(Some(language), key, &[("task", task), ("state", state)])
+    };
     let mut ended = Vec::new();
     for task in tasks {
         let canceled = cancel_task(
@@ -87,13 +90,13 @@ pub(crate) async fn cancel_all(deps: &Deps, tasks: &[&Task]) -> Result<String, E
         .await;
         let name = meaning::name(task);
         ended.push(match canceled? {
-            Revised::Missing => format!("{name} is not kept any more."),
-            Revised::Left(task) => format!("{name} is {} already.", task.status.state.as_str()),
+            Revised::Missing => told("notKept", &name, ""),
+            Revised::Left(task) => told("isAlready", &name, &wording::state(task.status.state, language)),
             Revised::Written(revision) => {
                 announce(deps, &revision).await;
                 // Due at once: its own look tells the agents, again where that fails.
                 deps.nudge(revision.task(), Duration::ZERO).await;
-                format!("Canceled: {name}.")
+                told("canceled", &name, "")
             }
         });
     }
@@ -101,7 +104,12 @@ pub(crate) async fn cancel_all(deps: &Deps, tasks: &[&Task]) -> Result<String, E
 }
 
 /// Ends some jobs of a task, here and at their agents; its others go on.
-pub(crate) async fn cancel_part(deps: &Deps, task: &Task, numbers: &[u32]) -> Result<String, ExecuteError> {
+pub(crate) async fn cancel_part(
+    deps: &Deps,
+    task: &Task,
+    numbers: &[u32],
+    language: &str,
+) -> Result<String, ExecuteError> {
     let now = deps.clock.now();
     let is_meant = |job: &&Job| numbers.contains(&job.number) && !job.is_settled();
     let on = OnTask { deps, task, now };
@@ -131,14 +139,15 @@ pub(crate) async fn cancel_part(deps: &Deps, task: &Task, numbers: &[u32]) -> Re
     let name = meaning::name(task);
     let named = task.jobs.iter().filter(|job| numbers.contains(&job.number));
     let named: Vec<&str> = named.map(|job| job.agent_name.as_str()).collect();
-    let named = words::listed(&named, "and");
+    let named = sentences::listed(&named, language);
+    let told = |key| words::told_of(Some(language), key, &[("task", &name), ("names", &named)]);
     Ok(match revised.await? {
         Revised::Written(revision) => {
             announce(deps, &revision).await;
             deps.nudge(revision.task(), Duration::ZERO).await;
-            format!("Canceled: {named} of {name}. The rest goes on.")
+            told("canceledPart")
         }
-        Revised::Left(()) | Revised::Missing => format!("{name} is over already."),
+        Revised::Left(()) | Revised::Missing => told("isOver"),
     })
 }
 

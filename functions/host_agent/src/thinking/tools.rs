@@ -16,7 +16,7 @@ use crate::deps::OnTask;
 use crate::rules::brought::text_of;
 use crate::rules::note::Note;
 use crate::rules::patience::is_over;
-use crate::rules::{plans, transcript, wording};
+use crate::rules::{plans, sentences, transcript, wording};
 use crate::thinking::directory::{ChosenAgent, Wanted};
 use crate::thinking::discovery::Discovery;
 use crate::thinking::own_tasks;
@@ -440,7 +440,11 @@ impl Tools<'_> {
             None => {
                 let asking = match names.is_empty() {
                     true => String::new(),
-                    false => format!("Asking {} …", words::listed(&names, "and")),
+                    false => sentences::told_of(
+                        task,
+                        "asking",
+                        &[("names", &sentences::listed(&names, &sentences::language(task)))],
+                    ),
                 };
                 let text = format!("{asking}{beside}");
                 wording::working_beside(deps.entropy.as_ref(), text.trim_start(), lead)

@@ -100,10 +100,8 @@ impl Thinker {
                 agent.agent_type().as_str() == name || agent.name().eq_ignore_ascii_case(name)
             };
             let Some(agent) = briefs.iter().find(is_named) else {
-                let told = format!(
-                    "I know no agent “{name}”. {}",
-                    llm::offer(&briefs, &sentences::language(run.task()))
-                );
+                let offer = llm::offer(&briefs, &sentences::language(run.task()));
+                let told = format!("{} {offer}", sentences::told(run.task(), "noAgentNamed", name));
                 return Ok(Outcome::Message(run.message(&told)));
             };
             let mut thought = self.thought_of(run);
@@ -248,7 +246,7 @@ impl Thinker {
             }
             Meaning::Decline(task) => on_heap(|| self.hand_on(run, here, task, true)).await,
             Meaning::Cancel(tasks, rest) => {
-                let told = own_tasks::cancel_all(deps, &tasks).await?;
+                let told = own_tasks::cancel_all(deps, &tasks, language).await?;
                 // "Lunch, and cancel the report": what is left may answer another one.
                 if let Some(rest) = &rest
                     && let Meaning::Answer(task) = self.means(run.task(), here, (rest, briefs)).await
@@ -267,13 +265,13 @@ impl Thinker {
                 on_heap(|| self.then(run, here, (told, rest, None), Fate::Done)).await
             }
             Meaning::CancelPart(task, jobs, rest) => {
-                let told = own_tasks::cancel_part(deps, task, &jobs).await?;
+                let told = own_tasks::cancel_part(deps, task, &jobs, language).await?;
                 on_heap(|| self.then(run, here, (told, rest, None), Fate::Done)).await
             }
             Meaning::CancelAndWhich(here_too, there, rest) => {
-                let told = own_tasks::cancel_all(deps, &here_too).await?;
+                let told = own_tasks::cancel_all(deps, &here_too, language).await?;
                 let question = Question::about(Deed::Cancel, &there);
-                let told = format!("{told}\n{}", which(Deed::Cancel, &there, now));
+                let told = format!("{told}\n{}", which(Deed::Cancel, &there, now, language));
                 on_heap(|| self.then(run, here, (told, rest, Some(question)), Fate::Done)).await
             }
             Meaning::Which(to, tasks, rest) => {
@@ -282,7 +280,7 @@ impl Thinker {
                     self.then(
                         run,
                         here,
-                        (which(to, &tasks, now), rest, Some(question)),
+                        (which(to, &tasks, now, language), rest, Some(question)),
                         Fate::Asked,
                     )
                 })
@@ -406,12 +404,13 @@ impl Thinker {
             return self.request(run, here, Wanted::of(text, Note::default())).await;
         }
         let lead = sentences::told(run.task(), "answerWent", &meaning::name(task));
+        let language = &sentences::language(run.task());
         let told = match self.means(run.task(), here, (&rest, briefs)).await {
-            Meaning::Status(tasks) => {
-                own_tasks::status_of(deps, &tasks, &sentences::language(run.task())).await?
+            Meaning::Status(tasks) => own_tasks::status_of(deps, &tasks, language).await?,
+            Meaning::Cancel(tasks, None) => own_tasks::cancel_all(deps, &tasks, language).await?,
+            Meaning::CancelPart(task, jobs, None) => {
+                own_tasks::cancel_part(deps, task, &jobs, language).await?
             }
-            Meaning::Cancel(tasks, None) => own_tasks::cancel_all(deps, &tasks).await?,
-            Meaning::CancelPart(task, jobs, None) => own_tasks::cancel_part(deps, task, &jobs).await?,
             Meaning::Talk(_) => {
                 note_both(run, &rest, Fate::Answered, Fate::Talk)?;
                 return Ok(goes_on_in(run, task, None));
@@ -750,21 +749,22 @@ fn goes_on_in(run: &Run, task: &Task, lead: Option<&str>) -> Outcome {
     Outcome::Message(message)
 }
 
-fn which(to: Deed, tasks: &[&Task], now: Timestamp) -> String {
-    let (verb, behind) = match to {
-        Deed::Cancel => ("cancel", ""),
-        Deed::Decline => ("leave", ""),
-        Deed::Retry => ("try", " again"),
+fn which(to: Deed, tasks: &[&Task], now: Timestamp, language: &str) -> String {
+    let (shall, which) = match to {
+        Deed::Cancel => ("shallCancel", "whichCancel"),
+        Deed::Decline => ("shallLeave", "whichLeave"),
+        Deed::Retry => ("shallTry", "whichTry"),
     };
     match tasks {
-        [only] => format!(
-            "Shall I {verb} {}{}{behind}? Say yes or no.",
-            meaning::name(only),
-            meaning::day(only, now)
+        [only] => words::told_of(
+            Some(language),
+            shall,
+            &[("task", &meaning::dated(only, now, language))],
         ),
         several => format!(
-            "Which one shall I {verb}{behind}?\n{}",
-            meaning::names(several, now)
+            "{}\n{}",
+            words::told(Some(language), which, ""),
+            meaning::names(several, now, language)
         ),
     }
 }

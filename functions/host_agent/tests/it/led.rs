@@ -121,7 +121,7 @@ async fn what_a_model_would_end_is_asked_where_it_is_more_than_one_thing() {
     let asked = ask(&world, "weg mit dem ganzen Zeug").await;
     assert_eq!(
         status(&asked).1,
-        "Which one shall I cancel?\n1. “Will it rain in Oslo”\n2. “A flat in Bergen”"
+        "Welche soll ich abbrechen?\n1. “Will it rain in Oslo”\n2. “A flat in Bergen”"
     );
     assert_eq!(
         states(&world, &tasks).await,

@@ -15,7 +15,7 @@
 
 use std::fmt::Write as _;
 
-use chrono::{Days, NaiveDate};
+use chrono::{Datelike as _, Days, NaiveDate};
 use serde_json::{Value, json};
 
 use super::decision;
@@ -321,7 +321,12 @@ fn dated(text: &str, today: Option<NaiveDate>) -> String {
         let _infallible = write!(dated, "\n\n(Today is {}; then", today.format("%A %Y-%m-%d"));
         for ahead in 1..DAYS {
             let day = today.checked_add_days(Days::new(ahead)).unwrap_or(today);
-            let _infallible = write!(dated, " {}", day.format("%A %m-%d,"));
+            // A year that is not said is taken for today's.
+            let form = match day.year() == today.year() {
+                true => "%A %m-%d,",
+                false => "%A %Y-%m-%d,",
+            };
+            let _infallible = write!(dated, " {}", day.format(form));
         }
         dated.pop();
         dated.push_str(".)");

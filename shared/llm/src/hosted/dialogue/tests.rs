@@ -154,6 +154,17 @@ fn foreign_text_stays_in_its_fence() {
 }
 
 #[test]
+fn a_day_of_another_year_has_its_year() {
+    let said = dated("Tomorrow?", NaiveDate::from_ymd_opt(2026, 12, 30));
+    assert!(
+        said.contains(
+            "Today is Wednesday 2026-12-30; then Thursday 12-31, Friday 2027-01-01, Saturday 2027-01-02,"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_stable_part_does_not_depend_on_what_is_said_nor_on_the_order_of_agents() {
     let one = dialogue(vec![user("a")], 32_000);
     let other = dialogue(vec![user("b"), Turn::Said("c".into()), user("d")], 32_000);

@@ -440,11 +440,11 @@ impl Tools<'_> {
             None => {
                 let asking = match names.is_empty() {
                     true => String::new(),
-                    false => sentences::told_of(
-                        task,
-                        "asking",
-                        &[("names", &sentences::listed(&names, &sentences::language(task)))],
-                    ),
+                    false => {
+                        let language = &sentences::language(task);
+                        let names = [("names", &*sentences::listed(&names, language))];
+                        words::told_of(Some(language), "asking", &names)
+                    }
                 };
                 let text = format!("{asking}{beside}");
                 wording::working_beside(deps.entropy.as_ref(), text.trim_start(), lead)

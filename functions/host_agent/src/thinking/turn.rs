@@ -100,8 +100,9 @@ impl Thinker {
                 agent.agent_type().as_str() == name || agent.name().eq_ignore_ascii_case(name)
             };
             let Some(agent) = briefs.iter().find(is_named) else {
-                let offer = llm::offer(&briefs, &sentences::language(run.task()));
-                let told = format!("{} {offer}", sentences::told(run.task(), "noAgentNamed", name));
+                let language = &sentences::language_after(&here, run.task());
+                let told = words::told(Some(language), "noAgentNamed", name);
+                let told = format!("{told} {}", llm::offer(&briefs, language));
                 return Ok(Outcome::Message(run.message(&told)));
             };
             let mut thought = self.thought_of(run);
@@ -236,7 +237,8 @@ impl Thinker {
         (here, briefs, known): (&[Task], &Agents, Option<Arc<KnownAgents>>),
         meant: Meaning<'_>,
     ) -> Result<Outcome, ExecuteError> {
-        let (deps, now, language) = (self.deps(), run.now(), &sentences::language(run.task()));
+        let (deps, now) = (self.deps(), run.now());
+        let language = &sentences::language_after(here, run.task());
         let say = |run: &Run, text: String| Ok(Outcome::Message(run.message(&text)));
         match meant {
             Meaning::Code(tasks) => on_heap(|| self.code(run, &tasks)).await,
@@ -312,7 +314,7 @@ impl Thinker {
                 let listed = wording::open(&tasks, language);
                 say(
                     run,
-                    sentences::told_of(run.task(), "openElsewhere", &[("tasks", &listed)]),
+                    words::told_of(Some(language), "openElsewhere", &[("tasks", &listed)]),
                 )
             }
             Meaning::OpenElsewhere(_) => say(run, wording::open(&[], language)),
@@ -403,8 +405,8 @@ impl Thinker {
             let text = transcript::asked(run.task());
             return self.request(run, here, Wanted::of(text, Note::default())).await;
         }
-        let lead = sentences::told(run.task(), "answerWent", &meaning::name(task));
-        let language = &sentences::language(run.task());
+        let language = &sentences::language_after(here, run.task());
+        let lead = words::told(Some(language), "answerWent", &meaning::name(task));
         let told = match self.means(run.task(), here, (&rest, briefs)).await {
             Meaning::Status(tasks) => own_tasks::status_of(deps, &tasks, language).await?,
             Meaning::Cancel(tasks, None) => own_tasks::cancel_all(deps, &tasks, language).await?,
@@ -718,7 +720,7 @@ fn is_for(step: &Step, waiting: &Task) -> bool {
 /// A note that tells of what else waits here.
 fn reminding(here: &[Task], run: &Run) -> Note {
     Note {
-        reminder: reminder::due(here, run.now(), &sentences::language(run.task())),
+        reminder: reminder::due(here, run.now(), &sentences::language_after(here, run.task())),
         ..Note::default()
     }
 }

@@ -129,7 +129,12 @@ async fn what_a_model_would_end_is_asked_where_it_is_more_than_one_thing() {
     );
     // The answer to that is read by the host alone.
     let shown = model.asked();
-    ask(&world, "1").await;
+    let told = ask(&world, "1").await;
+    assert_eq!(
+        status(&told).1,
+        "Abgebrochen: “Will it rain in Oslo”.",
+        "a number is answered in the language of the chat"
+    );
     assert_eq!(model.asked(), shown);
     assert_eq!(
         states(&world, &tasks).await,

@@ -60,6 +60,12 @@ async fn a_file_that_an_agent_does_not_take_is_named_in_its_answer() {
     // Nobody takes it and nobody is asked: that is said too.
     let said = by_a2a(&local, "Thank you").await;
     assert!(said.contains("file"), "{said}");
+
+    // For what it does not take nobody's consent is asked, and that is said in their language.
+    let task = in_the_chat(&user, "Wo ist meine Bestellung 1003?").await;
+    let done = user.until(&task, &["completed", "failed", "rejected"]).await;
+    let said = done["statusMessage"].as_str().unwrap_or_default();
+    assert!(said.contains("nimmt solche Dateien nicht an"), "{done:#}");
     local.system.stop().await;
 }
 

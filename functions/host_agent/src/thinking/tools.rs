@@ -356,10 +356,9 @@ impl Tools<'_> {
         };
         let grant = self.agents.deps.consents.grant(need).await?;
         let consented = grant.is_some_and(|grant| covers(&grant.scopes, &protection.scopes));
-        let (name, files) = (&to.name, words::listed(&files, "and"));
-        Ok((!consented).then(|| {
-            format!("{name} takes no such files, so I have not asked it: {files}. If the words alone are enough, send them without.")
-        }))
+        let files = sentences::listed(&files, &sentences::language(task));
+        let values = [("name", to.name.as_str()), ("files", &files)];
+        Ok((!consented).then(|| sentences::told_of(task, "notAskedForFiles", &values)))
     }
 
     pub(crate) async fn choose(

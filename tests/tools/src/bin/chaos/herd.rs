@@ -90,6 +90,10 @@ impl Herd {
                 return;
             }
             self.tally.note(kinds::STILLBORN);
+            // Where it was to make the system known, the next one does.
+            if self.workers.lock().expect("no panic under the lock").is_empty() {
+                self.upstreams.lock().expect("no panic under the lock").clear();
+            }
         }
     }
 

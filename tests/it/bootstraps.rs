@@ -9,3 +9,4 @@ mod iot;
 mod lambda;
 mod lifetime;
 mod streams;
+mod tenancy;

@@ -58,6 +58,7 @@ fn wrong_arguments_and_help() {
         "--lost",
         "--limit",
         "--calm",
+        "--like-aws",
         "--model",
         "Exit code",
     ] {

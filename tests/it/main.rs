@@ -28,6 +28,7 @@ mod key_parts;
 mod killed;
 mod leaks;
 mod lifecycle;
+mod like_aws;
 mod load;
 mod mcp_servers;
 mod measured;

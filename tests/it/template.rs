@@ -9,7 +9,7 @@ use store::schema::{self, EXPIRES_AT, PARTITION, SORT};
 use system_testing::cloud::routes;
 use system_testing::policy::{Policy, Request};
 use system_testing::template::stacks::{functions, may, platform, tenant};
-use system_testing::template::{ACCOUNT, REGION, Stack};
+use system_testing::template::{ACCOUNT, REGION, Stack, Template};
 
 /// They see the paths of the tenant's base as they are.
 const AT_THE_TENANTS_BASE: [&str; 3] = [
@@ -476,4 +476,31 @@ fn the_schedules_that_are_documented_are_those_that_are_used() {
             assert!(text.contains(schedule.as_str()), "{path} does not say {schedule}");
         }
     }
+}
+
+/// What the local system does like AWS is what the templates say.
+#[test]
+fn queues_and_sweeps_are_like_those_of_the_templates() {
+    let like = local::LikeAws::default();
+    for template in [Template::platform(), Template::tenant()] {
+        let queues = template.of_type("AWS::SQS::Queue");
+        let mut read = 0;
+        for (id, properties) in queues {
+            // Dead letters have no letters of their own.
+            if properties["RedrivePolicy"].is_null() {
+                continue;
+            }
+            read += 1;
+            assert_eq!(properties["VisibilityTimeout"], like.visibility.as_secs(), "{id}");
+            assert_eq!(
+                properties["RedrivePolicy"]["maxReceiveCount"], like.receives,
+                "{id}"
+            );
+        }
+        assert!(read > 0, "the test sees no queue");
+    }
+    // A sweep a minute, whose looks are five seconds apart.
+    let looks = &platform().environment("TaskSweeperFunction")["SWEEP_LOOKS"];
+    let looks: u64 = looks.parse().expect("a number");
+    assert_eq!(like.sweep_every.as_secs(), 60 - 5 * (looks - 1));
 }

@@ -23,8 +23,8 @@ use super::place::{self, Found};
 use super::{Failure, lines, models_here, out};
 use local::data::folder;
 use local::{
-    BrokerAccess, Data, GoogleClient, HostName, Live, Models, MqttBroker, Options, OwnBroker, System, models,
-    mqtt,
+    BrokerAccess, Data, GoogleClient, HostName, LikeAws, Live, Models, MqttBroker, Options, OwnBroker,
+    System, Tempo, models, mqtt,
 };
 
 /// Start everything in one process
@@ -148,6 +148,11 @@ pub(super) struct Up {
         default_value = ""
     )]
     otlp_headers: Headers,
+    /// Be as unkind as AWS: wakes come twice and overtake each other, again after 12 minutes where they failed; the sweeper
+    /// looks every 15 seconds, agents wait as long as deployed ones; events have at most 6 MB, bodies 10 MB; an answer that does not begin within
+    /// 29 seconds is not waited for, more than a thousand requests at once are refused, and what a client that leaves has asked for goes on
+    #[arg(long)]
+    like_aws: bool,
     /// A folder with a build of the page, which `page --watch` makes.
     #[arg(skip)]
     pub(super) page: Option<PathBuf>,
@@ -392,6 +397,7 @@ impl Up {
             access,
             imports: self.mqtt_import,
         });
+        let like_aws = self.like_aws.then(LikeAws::default);
         let options = Options {
             port: self.port,
             containers: self.containers.then_some(self.container_host),
@@ -411,6 +417,8 @@ impl Up {
             push_services: self.push_service,
             page: self.page,
             mqtt,
+            tempo: like_aws.map_or_else(Tempo::default, |_| Tempo::like_aws()),
+            like_aws,
             ..Options::default()
         };
         let understands = options.models.is_none() && self.understanding == Understanding::Sentences;

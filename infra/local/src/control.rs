@@ -37,6 +37,7 @@ use crate::functions::names::Names;
 use crate::functions::people::Changed;
 use crate::functions::{Spec, identity, named};
 use crate::gateway::Served;
+use crate::like_aws::{Invocations, LikeAws};
 use crate::mqtt::Backgrounds;
 use crate::options::{Outside, Tempo};
 use crate::queue::{Door, Workers};
@@ -103,6 +104,7 @@ pub(crate) struct Site {
     /// Hears whose users an admin has changed.
     pub(crate) changed_users: Changed,
     pub(crate) tempo: Tempo,
+    pub(crate) like_aws: Option<LikeAws>,
     pub(crate) understanding: nlu::Slot,
 }
 
@@ -149,8 +151,8 @@ impl Control {
         let control = Self {
             keys: RwLock::new(JwksCache::new(Arc::new(FetchedKeys(outbound.clone())))),
             outbound,
+            served: Served::new(site.like_aws.map(|_| Invocations::new())),
             site,
-            served: Served::default(),
             residents: Residents::default(),
             workers: RwLock::default(),
             timers: RwLock::default(),

@@ -17,6 +17,7 @@ use routes::{Route, Routes};
 use tower::ServiceExt;
 
 use crate::error::StartError;
+use crate::like_aws::Invocations;
 
 /// Functions by path; the first that fits answers.
 #[derive(Default, Clone)]
@@ -70,12 +71,23 @@ pub(crate) trait Tenants: Send + Sync {
 
 /// The functions of now. Every clone is the same; they are changed all at once, and what was begun ends as it began.
 #[derive(Clone, Default)]
-pub(crate) struct Served(Arc<RwLock<Arc<Gateway>>>);
+pub(crate) struct Served {
+    gateway: Arc<RwLock<Arc<Gateway>>>,
+    like_aws: Option<Invocations>,
+}
 
 impl Served {
+    /// Nothing yet; answered as on AWS where these are the invocations.
+    pub(crate) fn new(like_aws: Option<Invocations>) -> Self {
+        Self {
+            gateway: Arc::default(),
+            like_aws,
+        }
+    }
+
     /// Puts these functions in the place of those before.
     pub(crate) fn replace(&self, gateway: Gateway) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(gateway);
+        *self.gateway.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(gateway);
     }
 
     /// The gateway's router over whatever is served at the moment, and over the functions of tenants.
@@ -85,7 +97,10 @@ impl Served {
     }
 
     fn now(&self) -> Arc<Gateway> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.gateway
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -134,6 +149,9 @@ async fn dispatch(State((served, tenants)): State<Everything>, mut request: Requ
         return StatusCode::BAD_REQUEST.into_response();
     };
     *request.uri_mut() = uri;
+    if let Some(invocations) = &served.like_aws {
+        return invocations.answer(router, request).await;
+    }
     match router.oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},

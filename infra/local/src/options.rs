@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::google::{Google, GoogleClient};
 use crate::hosts::HostName;
+use crate::like_aws::LikeAws;
 use crate::mcp::Homes;
 use crate::meter::Meter;
 use crate::models::Models;
@@ -65,6 +66,8 @@ pub struct Options {
     pub tenants: Vec<Tenant>,
     /// How long agents wait for what.
     pub tempo: Tempo,
+    /// Whether queues, sweeper and gateway are as unkind as on AWS.
+    pub like_aws: Option<LikeAws>,
     /// This is one process of a system that several make up together; `data` is then not looked at.
     pub joined: Option<Joined>,
     /// Counts what is asked of the database; it is not counted otherwise.
@@ -97,6 +100,18 @@ impl Default for Tempo {
             },
             patience: host_agent::Patience::default(),
             rest: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Tempo {
+    /// As deployed agents wait.
+    #[must_use]
+    pub fn like_aws() -> Self {
+        Self {
+            agent: agent::Settings::default(),
+            patience: host_agent::Patience::default(),
+            rest: outbound::Policy::default().rest,
         }
     }
 }
@@ -211,6 +226,7 @@ impl Default for Options {
                 .filter_map(|name| Tenant::parse(name).ok())
                 .collect(),
             tempo: Tempo::default(),
+            like_aws: None,
             joined: None,
             meter: None,
         }

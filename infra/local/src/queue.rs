@@ -2,7 +2,7 @@
 //! Delivery is at least once and a wake may be lost with the process; the tables know what is due.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
+use crate::like_aws::LikeAws;
 use crate::meter::Meter;
 
 /// Most wakes that wait to be taken from the channel.
@@ -39,6 +40,8 @@ pub(crate) struct Door {
     waiting: Waiting,
     losing: Arc<AtomicBool>,
     lives: Lives,
+    /// How many wakes there were, where they come as on AWS.
+    like_aws: Option<Arc<AtomicU64>>,
 }
 
 /// Who works at the moment, and the order to drop it.
@@ -103,6 +106,7 @@ pub(crate) struct Queue {
     channel: mpsc::Receiver<(Wake, Duration)>,
     waiting: Waiting,
     lives: Lives,
+    like_aws: Option<LikeAws>,
 }
 
 /// What is to be looked at as soon as there is slots. A second wake for it would say nothing new, and under load the
@@ -139,7 +143,8 @@ fn subject(wake: &Wake) -> Subject {
 #[error("the queue takes no more")]
 struct NoRoom;
 
-pub(crate) fn channel() -> (Door, Queue) {
+/// The queue's two ends; wakes come as on AWS, or soon and once.
+pub(crate) fn channel(like_aws: Option<LikeAws>) -> (Door, Queue) {
     let (sender, receiver) = mpsc::channel(CAPACITY);
     let (waiting, lives) = (Waiting::default(), Lives::new());
     (
@@ -148,11 +153,13 @@ pub(crate) fn channel() -> (Door, Queue) {
             waiting: waiting.clone(),
             losing: Arc::default(),
             lives: lives.clone(),
+            like_aws: like_aws.map(|_| Arc::default()),
         },
         Queue {
             channel: receiver,
             waiting,
             lives,
+            like_aws,
         },
     )
 }
@@ -161,6 +168,13 @@ pub(crate) fn channel() -> (Door, Queue) {
 impl WakeDoor for Door {
     async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
         if self.losing.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        if let Some(wakes) = &self.like_aws {
+            for late in LikeAws::copies(wakes.fetch_add(1, Ordering::SeqCst)) {
+                let sent = self.channel.try_send((wake.clone(), delay + late));
+                sent.map_err(|_| WakeError::Queue(Box::new(NoRoom)))?;
+            }
             return Ok(());
         }
         if delay.is_zero() && !self.waiting.enter(wake) {
@@ -360,6 +374,7 @@ impl Queue {
                 waiting: self.waiting.clone(),
                 lives: self.lives.clone(),
                 meter: meter.clone(),
+                like_aws: self.like_aws,
             };
             running.spawn(delivery.run(stop.clone()));
         }
@@ -375,10 +390,20 @@ struct Delivery {
     waiting: Waiting,
     lives: Lives,
     meter: Option<Meter>,
+    like_aws: Option<LikeAws>,
 }
 
 impl Delivery {
+    /// The waits before the times that it may come again.
+    fn again(&self) -> Vec<Duration> {
+        match self.like_aws {
+            Some(like) => vec![like.visibility; like.receives.saturating_sub(1)],
+            None => AGAIN.to_vec(),
+        }
+    }
+
     async fn run(self, mut stop: watch::Receiver<bool>) {
+        let again = self.again();
         let Self {
             workers,
             wake,
@@ -386,8 +411,9 @@ impl Delivery {
             waiting,
             lives,
             meter,
+            like_aws,
         } = self;
-        for (wait, attempt) in std::iter::once(delay).chain(AGAIN).zip(1_u32..) {
+        for (wait, attempt) in std::iter::once(delay).chain(again).zip(1_u32..) {
             if !wait.is_zero() {
                 tokio::select! {
                     () = tokio::time::sleep(wait) => {}
@@ -421,7 +447,10 @@ impl Delivery {
                 }
             };
             match lives.unless_killed(work).await {
-                Some(Ok(())) | None => return,
+                Some(Ok(())) => return,
+                // A queue of AWS has not heard that it is done.
+                None if like_aws.is_some() => {}
+                None => return,
                 Some(Err(error)) => {
                     let task = wake.key().id;
                     tracing::warn!(task.id = %task, attempt, error = &error as &dyn std::error::Error, "a wake failed");
@@ -532,7 +561,7 @@ mod tests {
             Flaky::new(0, Duration::ZERO),
             Flaky::new(0, Duration::ZERO),
         );
-        let (door, queue) = channel();
+        let (door, queue) = channel(None);
         let (stop, stopped) = watch::channel(false);
         let mut workers = Fixed::new();
         workers.insert(key("host", Some("acme")), acme.clone());
@@ -570,7 +599,7 @@ mod tests {
     #[tokio::test]
     async fn who_is_killed_does_nothing_more_and_its_place_is_free() {
         let weather = Flaky::new(0, Duration::from_secs(60));
-        let (door, queue) = channel();
+        let (door, queue) = channel(None);
         let (_stop, stopped) = watch::channel(false);
         let workers: Fixed = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
         let running = tokio::spawn(queue.run(Arc::new(workers), None, stopped));
@@ -636,7 +665,7 @@ mod tests {
     #[tokio::test]
     async fn deliveries_never_take_the_place_of_work() {
         let weather = Flaky::new(0, Duration::from_secs(60));
-        let (door, queue) = channel();
+        let (door, queue) = channel(None);
         let (_stop, stopped) = watch::channel(false);
         let workers: Fixed = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
         let running = tokio::spawn(queue.run(Arc::new(workers), None, stopped));
@@ -664,7 +693,7 @@ mod tests {
     #[tokio::test]
     async fn an_agent_works_on_a_bounded_number_at_once_and_is_woken_once_for_the_same_news() {
         let weather = Flaky::new(0, Duration::from_millis(50));
-        let (door, queue) = channel();
+        let (door, queue) = channel(None);
         let (_stop, stopped) = watch::channel(false);
         let workers: Fixed = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
         let running = tokio::spawn(queue.run(Arc::new(workers), None, stopped));
@@ -689,5 +718,49 @@ mod tests {
         door.wake(&same, Duration::ZERO).await.unwrap();
         until(&weather.calls, many + 2).await;
         running.abort();
+    }
+    #[tokio::test]
+    async fn a_wake_comes_as_on_aws_when_it_is_to() {
+        let like = LikeAws {
+            visibility: Duration::from_millis(400),
+            ..LikeAws::default()
+        };
+        let begin = |failures, pause| {
+            let weather = Flaky::new(failures, pause);
+            let (door, queue) = channel(Some(like));
+            let (stop, stopped) = watch::channel(false);
+            let workers: Fixed = [(key("weather", None), weather.clone() as Arc<dyn QueueHandler>)].into();
+            let running = tokio::spawn(queue.run(Arc::new(workers), None, stopped));
+            (weather, door, stop, running)
+        };
+        let same = wake("acme", "weather");
+
+        // Each of the same news is a message, and every fourth is two.
+        let (weather, door, _stop, _running) = begin(0, Duration::ZERO);
+        for _ in 0..8 {
+            door.wake(&same, Duration::ZERO).await.unwrap();
+        }
+        until(&weather.calls, 10).await;
+
+        // What fails comes again when its visibility timeout has passed, five times in all.
+        let (weather, door, _stop, _running) = begin(usize::MAX, Duration::ZERO);
+        door.like_aws.as_ref().unwrap().store(1, Ordering::SeqCst);
+        let begun = Instant::now();
+        door.wake(&same, Duration::ZERO).await.unwrap();
+        until(&weather.calls, like.receives).await;
+        assert!(begun.elapsed() >= 4 * like.visibility, "not before");
+        tokio::time::sleep(2 * like.visibility).await;
+        until(&weather.calls, like.receives).await;
+
+        // What dies with its worker comes again too.
+        let (weather, door, _stop, _running) = begin(0, Duration::from_millis(600));
+        door.like_aws.as_ref().unwrap().store(1, Ordering::SeqCst);
+        door.wake(&same, Duration::ZERO).await.unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while door.kill() == 0 && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(weather.calls.load(Ordering::SeqCst), 0);
+        until(&weather.calls, 1).await;
     }
 }

@@ -125,7 +125,7 @@ impl System {
         });
         let homes = Homes::pinned(mcp, &options.entropy).await?;
         let told = homes.told();
-        let (door, queue) = queue::channel();
+        let (door, queue) = queue::channel(options.like_aws);
         let (stop, stopped) = watch::channel(false);
         let (changed_users, changes) = mpsc::unbounded_channel();
         let Options {
@@ -141,6 +141,7 @@ impl System {
             mqtt,
             sweep_every,
             tempo,
+            like_aws,
             understanding,
             joined,
             meter,
@@ -170,6 +171,7 @@ impl System {
             lists,
             changed_users,
             tempo,
+            like_aws,
             understanding,
         };
         let current = Current {
@@ -195,6 +197,7 @@ impl System {
         let lists = follow::list(Arc::clone(&control), stopped.clone());
         parts.push(tokio::spawn(lists));
         if let Some(every) = sweep_every {
+            let every = like_aws.map_or(every, |like| every.max(like.sweep_every));
             parts.push(tokio::spawn(sweep_often(
                 Arc::clone(&control),
                 every,

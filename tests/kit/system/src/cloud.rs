@@ -7,7 +7,7 @@ mod gateway;
 mod operator;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -583,6 +583,12 @@ impl Cloud {
                 .collect::<Vec<_>>()
         };
         self.policies.iter().flat_map(of).collect()
+    }
+
+    /// The folder of the sandboxes' logs.
+    #[must_use]
+    pub fn log_folder(&self) -> &Path {
+        self.logs.path()
     }
 
     /// Everything that the functions have logged.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Path as UrlPath, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use axum::routing::{get, post};
 use domain::{Clock as _, SystemClock};
 use futures_util::StreamExt as _;
@@ -89,8 +89,17 @@ pub struct Spec {
     pub memory: u64,
 }
 
+/// An event on its way to a sandbox.
+struct Invocation {
+    id: String,
+    event: Value,
+    limit: Duration,
+    /// Whom Lambda isolates, where it does.
+    tenant: Option<String>,
+}
+
 struct Desk {
-    invocations: AsyncMutex<mpsc::Receiver<(String, Value, Duration)>>,
+    invocations: AsyncMutex<mpsc::Receiver<Invocation>>,
     /// How often the sandbox has asked for an event.
     asked: watch::Sender<u64>,
     /// Who waits for the answer to which invocation.
@@ -101,7 +110,7 @@ struct Desk {
 /// A process, frozen or not, that takes one event after the other.
 pub struct Sandbox {
     process: Mutex<Child>,
-    invocations: mpsc::Sender<(String, Value, Duration)>,
+    invocations: mpsc::Sender<Invocation>,
     asked: watch::Receiver<u64>,
     desk: Arc<Desk>,
     server: tokio::task::JoinHandle<()>,
@@ -203,11 +212,25 @@ impl Sandbox {
 
     /// Hands it an event with a time limit of its own.
     pub async fn invoke_within(&self, event: Value, limit: Duration) -> Reply {
+        self.invoked(event, limit, None).await
+    }
+
+    /// Hands it an event of a tenant, as Lambda does where it isolates tenants.
+    pub async fn invoke_for(&self, tenant: &str, event: Value) -> Reply {
+        self.invoked(event, self.timeout, Some(tenant.to_owned())).await
+    }
+
+    async fn invoked(&self, event: Value, limit: Duration, tenant: Option<String>) -> Reply {
         let id = domain::MessageId::random(&domain::SystemEntropy).to_string();
         let (reply, mut answered) = oneshot::channel();
         *self.desk.waiting.lock().expect("no panic under the lock") = Some((id.clone(), reply));
         self.invocations
-            .send((id, event, limit))
+            .send(Invocation {
+                id,
+                event,
+                limit,
+                tenant,
+            })
             .await
             .expect("the sandbox's desk is there");
         let deadline = Instant::now() + limit;
@@ -327,12 +350,19 @@ impl Drop for Sandbox {
 async fn next(State(desk): State<Arc<Desk>>) -> Response {
     let mut invocations = desk.invocations.lock().await;
     desk.asked.send_modify(|asked| *asked += 1);
-    let Some((id, event, limit)) = invocations.recv().await else {
+    let Some(Invocation {
+        id,
+        event,
+        limit,
+        tenant,
+    }) = invocations.recv().await
+    else {
         return StatusCode::GONE.into_response();
     };
     let deadline = SystemClock.now().after(limit).millis().to_string();
     let trace = event["Records"][0]["attributes"]["AWSTraceHeader"].as_str();
     let trace = trace.map_or_else(|| crate::cloud::trace(0), str::to_owned);
+    let tenant = tenant.map(|tenant| [("lambda-runtime-aws-tenant-id", tenant)]);
     (
         [
             ("content-type", "application/json"),
@@ -341,6 +371,7 @@ async fn next(State(desk): State<Arc<Desk>>) -> Response {
             ("lambda-runtime-invoked-function-arn", desk.arn.as_str()),
             ("lambda-runtime-trace-id", trace.as_str()),
         ],
+        AppendHeaders(tenant.into_iter().flatten()),
         event.to_string(),
     )
         .into_response()

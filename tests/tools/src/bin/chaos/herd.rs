@@ -36,6 +36,8 @@ pub(crate) struct Herd {
     program: PathBuf,
     /// The language model of the hosts, by its name and the place of its server.
     model: Option<(String, String)>,
+    /// Whether they are as unkind as AWS.
+    like_aws: bool,
     place: Place,
     plan: Plan,
     /// How many lives began.
@@ -51,7 +53,7 @@ pub(crate) struct Herd {
 
 impl Herd {
     pub(crate) async fn start(
-        (workers, model): (usize, Option<(String, String)>),
+        (workers, model, like_aws): (usize, Option<(String, String)>, bool),
         plan: Plan,
         place: Place,
         upstreams: Upstreams,
@@ -60,6 +62,7 @@ impl Herd {
         let herd = Arc::new(Self {
             program: std::env::current_exe().expect("a path"),
             model,
+            like_aws,
             place,
             plan,
             lives: AtomicU64::new(0),
@@ -87,6 +90,10 @@ impl Herd {
                 return;
             }
             self.tally.note(kinds::STILLBORN);
+            // Where it was to make the system known, the next one does.
+            if self.workers.lock().expect("no panic under the lock").is_empty() {
+                self.upstreams.lock().expect("no panic under the lock").clear();
+            }
         }
     }
 
@@ -109,6 +116,7 @@ impl Herd {
             .arg("worker")
             .args(["--port", &port.to_string()])
             .args(founds.then_some("--founds"))
+            .args(self.like_aws.then_some("--like-aws"))
             .args(["--gateway", self.place.gateway.as_str()])
             .args(["--dynamodb", self.place.dynamodb.as_str()])
             .arg("--secrets")

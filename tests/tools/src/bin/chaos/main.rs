@@ -80,6 +80,9 @@ struct Arguments {
     /// Nothing goes wrong: what the run itself costs.
     #[arg(long)]
     calm: bool,
+    /// Queues, sweeper and gateway are as unkind as AWS's, by a clock on which a minute is a second.
+    #[arg(long)]
+    like_aws: bool,
     /// Who decides: the rules, or a scripted language model that refuses every tenth call.
     #[arg(long, value_enum, default_value = "rules")]
     model: models::Choice,
@@ -141,7 +144,7 @@ async fn run(arguments: Arguments) -> ExitCode {
     );
     let models = models::Scripted::start(arguments.model).await;
     let herd = Herd::start(
-        (count(arguments.workers), models.named()),
+        (count(arguments.workers), models.named(), arguments.like_aws),
         plan,
         place,
         proxy.upstreams.clone(),

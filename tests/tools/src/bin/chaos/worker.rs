@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use domain::{Clock, SystemClock, SystemEntropy, Timestamp};
 use edge::config::Env;
-use local::{Joined, Models, Options, System, Tempo};
+use local::{Joined, LikeAws, Models, Options, System, Tempo};
 use serde::{Deserialize, Serialize};
 use store::Tables;
 use store_testing::{Faults, Injected};
@@ -57,6 +57,9 @@ pub(crate) struct WorkerArguments {
     /// Which plans wait for their user's word.
     #[arg(long, default_value_t)]
     plan_approval: host_agent::PlanApproval,
+    /// Queues, sweeper and gateway are as unkind as on AWS.
+    #[arg(long)]
+    like_aws: bool,
     /// Where it writes down the system's addresses.
     #[arg(long)]
     endpoints: Option<PathBuf>,
@@ -159,6 +162,9 @@ impl Clock for Skewed {
     }
 }
 
+/// AWS's times beside the short ones of a run: a minute is a second.
+const HURRIED: u32 = 60;
+
 /// The times of the system in a run: short, so that a run sees many of them pass.
 fn tempo() -> Tempo {
     let mut tempo = Tempo::default();
@@ -208,6 +214,7 @@ pub(crate) async fn work(arguments: WorkerArguments) {
         entropy: Arc::new(SystemEntropy),
         sweep_every: Some(Duration::from_secs(1)),
         tempo: tempo(),
+        like_aws: arguments.like_aws.then(|| LikeAws::default().hurried(HURRIED)),
         ..Options::default()
     };
     let system = match System::start(options).await {

@@ -21,6 +21,7 @@ use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::consent::{code_on, link, profile};
+use crate::erased::everything;
 use crate::tenants::admin;
 
 type Fields = BTreeMap<String, String>;
@@ -61,6 +62,8 @@ const HERE: &str = "127.0.0.1";
 struct Heard {
     kept: Kept,
     seen: BTreeSet<String>,
+    /// Every event until now.
+    events: Vec<Fields>,
     /// What no event may hold.
     secrets: Vec<String>,
 }
@@ -106,6 +109,47 @@ impl Heard {
             }
             self.seen.insert(event["audit.action"].clone());
         }
+        self.events.extend(events);
+    }
+
+    /// Each event is an entry of the table, which has no others.
+    async fn is_kept(&mut self, local: &Local) {
+        self.step("the rest", &[]).await;
+        let told = |event: &Fields| {
+            let field = |name: &str| event.get(name).cloned().unwrap_or_default();
+            assert_eq!(field("audit.kept"), "true", "{event:#?}");
+            let place = event.get("tenant.prefix").map_or("global", String::as_str);
+            [
+                format!("{place}#audit"),
+                field("audit.id"),
+                field("audit.action"),
+                field("audit.actor"),
+                field("audit.object"),
+                field("audit.result"),
+                field("audit.source"),
+            ]
+        };
+        let kept = |item: &Value| {
+            let field = |name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
+            let sk = field("sk");
+            let id = sk.rsplit('#').next().unwrap_or_default().to_owned();
+            let [action, actor, object, result, source] =
+                ["action", "actor", "object", "result", "source"].map(field);
+            [field("pk"), id, action, actor, object, result, source]
+        };
+        let items = everything(local).await;
+        let entries = items.iter().filter(|(table, item)| {
+            *table == "audit"
+                && item["sk"]["S"]
+                    .as_str()
+                    .is_some_and(|sk| sk.starts_with("ENTRY#"))
+        });
+        let mut entries: Vec<_> = entries.map(|(_, item)| kept(item)).collect();
+        let mut events: Vec<_> = self.events.iter().map(told).collect();
+        entries.sort();
+        events.sort();
+        assert!(events.len() > Action::ALL.len(), "{}", events.len());
+        assert_eq!(entries, events);
     }
 }
 
@@ -158,6 +202,7 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
     let mut heard = Heard {
         kept,
         seen: BTreeSet::new(),
+        events: Vec::new(),
         secrets: secrets.into_iter().chain(["my order".to_owned()]).collect(),
     };
     heard.step("the start", &[]).await;
@@ -169,6 +214,7 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
     ended_elsewhere(&local, &mut heard).await;
     consents(&local, &mut heard).await;
     operators(&local, &mut heard).await;
+    heard.is_kept(&local).await;
     let known: BTreeSet<String> = Action::ALL
         .iter()
         .map(|action| action.name().to_owned())

@@ -1,13 +1,21 @@
-//! Audit events: who did what, to what, from where, with which result. One line of the log each, under the target
-//! [`TARGET`], whatever level the rest is logged at.
+//! Audit events: who did what, to what, from where, with which result. One entry of a table that is only appended to, and one line
+//! of the log under the target [`TARGET`], whatever level the rest is logged at.
 //!
 //! An event holds no secret and nothing that people wrote: actors are ids, objects are ids and names of things. It is
-//! logged after the write that it tells of, by the function that made it, once.
+//! told after the write that it tells of, by the function that made it, once. Where that write is a transaction the entry is in it
+//! ([`Store::telling`]); nothing is logged that was not to be kept.
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use domain::{Owner, Tenant};
+use domain::{Lasting, Owner, Retention, Tenant, Timestamp};
+
+use crate::change::{Change, number, text};
+use crate::codec::{Item, encode};
+use crate::schema::{BY_TIME, EXPIRES_AT, PARTITION, SORT};
+use crate::{Store, StoreError};
 
 /// What the lines are logged under.
 pub const TARGET: &str = "audit";
@@ -160,21 +168,161 @@ impl fmt::Display for Actor<'_> {
 /// The result of what succeeded.
 pub const DONE: &str = "done";
 
-impl Action {
-    /// Writes the event to the log: whose things it was done with (none for the platform's own), who did it, to what, and `done` or why
-    /// it was not. Its source is that of the request that is being answered ([`from`]).
-    pub fn log(self, tenant: Option<&Tenant>, actor: Actor<'_>, object: &str, result: &str) {
+/// What the sort keys of entries begin with.
+pub(crate) const ENTRY: &str = "ENTRY#";
+
+/// The parts that the entries of an hour lie in, so that no place takes all of a moment's.
+pub(crate) const PARTS: std::ops::Range<u8> = 0..4;
+
+/// Most bytes of an actor and of an object.
+const ID_MAX: usize = 512;
+
+/// The audit, as of now.
+#[derive(Clone, Copy)]
+pub struct Audit<'s> {
+    pub(crate) store: &'s Store,
+    pub(crate) now: Timestamp,
+}
+
+impl Audit<'_> {
+    /// What was done: whose things it was done with (none for the platform's own), who did it, to what, and `done` or why it was not. Its
+    /// source is that of the request that is being answered ([`from`]).
+    #[must_use]
+    pub fn entry(
+        &self,
+        action: Action,
+        tenant: Option<&Tenant>,
+        actor: Actor<'_>,
+        object: &str,
+        result: &str,
+    ) -> Entry {
         let source = SOURCE.try_with(|source| *source).ok().flatten();
+        Entry(Arc::new(Told {
+            tenant: tenant.cloned(),
+            action,
+            actor: bounded(&actor.to_string()),
+            object: bounded(object),
+            source,
+            result: result.to_owned(),
+            at: self.now,
+            id: self.store.mark(),
+            is_kept: AtomicBool::new(false),
+        }))
+    }
+
+    /// Keeps and logs what was done where nothing else is written with it.
+    pub async fn tell(
+        &self,
+        action: Action,
+        tenant: Option<&Tenant>,
+        actor: Actor<'_>,
+        object: &str,
+        result: &str,
+    ) {
+        self.entry(action, tenant, actor, object, result)
+            .tell(self.store)
+            .await;
+    }
+}
+
+fn bounded(text: &str) -> String {
+    text.get(..text.floor_char_boundary(ID_MAX))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// What somebody did, as it is kept and logged.
+#[derive(Debug, Clone)]
+pub struct Entry(Arc<Told>);
+
+#[derive(Debug)]
+struct Told {
+    tenant: Option<Tenant>,
+    action: Action,
+    actor: String,
+    object: String,
+    source: Option<IpAddr>,
+    result: String,
+    at: Timestamp,
+    id: String,
+    is_kept: AtomicBool,
+}
+
+/// The partition of a tenant's entries, or of the platform's own.
+pub(crate) fn partition(tenant: Option<&Tenant>) -> String {
+    format!("{}#audit", tenant.map_or("global", Tenant::prefix))
+}
+
+impl Entry {
+    /// Whether it is in the table.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.is_kept.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn keep(&self) {
+        self.0.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn item(&self, store: &Store) -> Result<Item, StoreError> {
+        let told = &*self.0;
+        let retention = match &told.tenant {
+            Some(tenant) => store.tenants().retention(tenant),
+            None => Retention::default(),
+        };
+        let at = told.at.to_string();
+        let mut item = encode(&serde_json::json!({
+            PARTITION: partition(told.tenant.as_ref()),
+            SORT: format!("{ENTRY}{at}#{}", told.id),
+            "action": told.action.name(),
+            "actor": told.actor,
+            "object": told.object,
+            "result": told.result,
+        }))?;
+        item.extend(told.source.map(|source| ("source".to_owned(), text(source))));
+        let ends = told.at.after(retention.of(Lasting::Audit)).seconds() + 1;
+        item.insert(EXPIRES_AT.to_owned(), number(ends));
+        let part = told.id.bytes().next().unwrap_or_default() % PARTS.end;
+        let hour = format!("{}#{part}", at.get(..13).unwrap_or_default());
+        item.insert(BY_TIME.partition.to_owned(), text(hour));
+        item.insert(BY_TIME.sort.to_owned(), text(at));
+        Ok(item)
+    }
+
+    /// Keeps it, unless a transaction has, and logs it. What was done is done: an entry that could not be kept fails nothing, and its
+    /// line says so.
+    pub async fn tell(self, store: &Store) {
+        if let Err(error) = self.append(store).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(error, "an audit entry was not kept, its line alone tells of it");
+        }
+        self.log();
+    }
+
+    async fn append(&self, store: &Store) -> Result<(), StoreError> {
+        // Who knows no tenants has the tables of an agent outside the platform, and no audit among them.
+        if self.is_kept() || !store.knows_tenants {
+            return Ok(());
+        }
+        let item = self.item(store)?;
+        store.put(&store.tables().audit, item, Change::new()).await?;
+        self.keep();
+        Ok(())
+    }
+
+    fn log(&self) {
+        let told = &*self.0;
         tracing::event!(
             target: TARGET,
             tracing::Level::INFO,
-            audit.action = self.name(),
-            audit.actor = %actor,
-            audit.object = object,
-            audit.source = source.map(tracing::field::display),
-            audit.result = result,
-            tenant.id = tenant.map(Tenant::name),
-            tenant.prefix = tenant.map(Tenant::prefix),
+            audit.action = told.action.name(),
+            audit.actor = told.actor,
+            audit.object = told.object,
+            audit.source = told.source.map(tracing::field::display),
+            audit.result = told.result,
+            audit.id = told.id,
+            audit.kept = self.is_kept(),
+            tenant.id = told.tenant.as_ref().map(Tenant::name),
+            tenant.prefix = told.tenant.as_ref().map(Tenant::prefix),
             "audit"
         );
     }

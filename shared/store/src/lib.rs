@@ -53,7 +53,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use domain::{Entropy, SignInRule, SystemEntropy};
+use domain::{Entropy, SignInRule, SystemEntropy, Timestamp};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 pub use cards::{
@@ -103,6 +103,8 @@ pub struct Store {
     sign_in: Option<Arc<sessions::Ruled>>,
     /// Whether its records say which tenants there are.
     knows_tenants: bool,
+    /// What its transactions carry into the audit.
+    tells: Option<audit::Entry>,
 }
 
 struct Inner {
@@ -163,6 +165,7 @@ impl Store {
             entropy: Arc::new(SystemEntropy),
             sign_in: None,
             knows_tenants: true,
+            tells: None,
         }
     }
 
@@ -190,6 +193,21 @@ impl Store {
             knows_tenants,
             ..self
         }
+    }
+
+    /// The same store, whose next transaction carries this entry into the audit: what is told of was done, or neither was.
+    #[must_use]
+    pub fn telling(&self, entry: &audit::Entry) -> Self {
+        Self {
+            tells: Some(entry.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// The audit, as of now.
+    #[must_use]
+    pub fn audit(&self, now: Timestamp) -> audit::Audit<'_> {
+        audit::Audit { store: self, now }
     }
 
     /// Creates the tables that are not there yet: for the local system and for tests.

@@ -10,12 +10,16 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{Lasting, Owner, Retention, Tenant, Timestamp};
+use serde::Serialize;
 
 use crate::change::{Change, number, text};
-use crate::codec::{Item, encode};
+use crate::codec::{Item, encode, keyed, text_of};
+use crate::dynamo::Query;
 use crate::schema::{BY_TIME, EXPIRES_AT, PARTITION, SORT};
-use crate::{Store, StoreError};
+use crate::{Page, Store, StoreError};
 
 /// What the lines are logged under.
 pub const TARGET: &str = "audit";
@@ -326,6 +330,121 @@ impl Entry {
             "audit"
         );
     }
+}
+
+/// An entry, as it is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// When, by its writer's clock.
+    pub at: Timestamp,
+    /// Its id.
+    pub id: String,
+    /// What was done: an [`Action`]'s name.
+    pub action: String,
+    /// Who did it.
+    pub actor: String,
+    /// To what.
+    pub object: String,
+    /// [`DONE`], or why not.
+    pub result: String,
+    /// From where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// Which entries are asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Asked<'a> {
+    /// Of this action.
+    pub action: Option<&'a str>,
+    /// By this actor.
+    pub actor: Option<&'a str>,
+    /// Not before.
+    pub from: Option<Timestamp>,
+    /// Before.
+    pub to: Option<Timestamp>,
+    /// Older than the page before.
+    pub cursor: Option<&'a str>,
+    /// At most so many.
+    pub most: usize,
+}
+
+/// Most pages of a query in one answer: of what few entries are asked for, the next cursor goes on.
+const LOOKS: usize = 10;
+
+impl Audit<'_> {
+    /// A tenant's entries, or the platform's own, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError::BadCursor`] for a cursor that is none; otherwise what the database says.
+    pub async fn list(&self, tenant: Option<&Tenant>, asked: &Asked<'_>) -> Result<Page<Kept>, StoreError> {
+        let table = &self.store.tables().audit;
+        let pk = partition(tenant);
+        let bad = || StoreError::BadCursor;
+        let start = asked.cursor.map(|cursor| {
+            let sk = URL_SAFE_NO_PAD
+                .decode(cursor)
+                .ok()
+                .and_then(|sk| String::from_utf8(sk).ok());
+            let sk = sk.filter(|sk| sk.starts_with(ENTRY) && sk.len() <= ID_MAX);
+            sk.map(|sk| keyed(&(pk.clone(), sk))).ok_or_else(bad)
+        });
+        let mut start = start.transpose()?;
+        let end = |time: Option<Timestamp>, open: &str| time.map_or(open.to_owned(), |time| time.to_string());
+        let mut values = vec![
+            (":pk", text(&pk)),
+            (":from", text(format!("{ENTRY}{}", end(asked.from, "0")))),
+            (":to", text(format!("{ENTRY}{}", end(asked.to, "~")))),
+            (":now", number(self.now.seconds())),
+        ];
+        let mut filter = "#expires_at > :now".to_owned();
+        if let Some(action) = asked.action {
+            values.push((":action", text(action)));
+            filter += " AND #action = :action";
+        }
+        if let Some(actor) = asked.actor {
+            values.push((":actor", text(actor)));
+            filter += " AND #actor = :actor";
+        }
+        let mut items = Vec::new();
+        for _ in 0..LOOKS {
+            let left = asked.most.saturating_sub(items.len());
+            let query = Query {
+                table,
+                condition: "#pk = :pk AND #sk BETWEEN :from AND :to",
+                filter: Some(&filter),
+                values: values.clone(),
+                limit: u32::try_from(left).ok(),
+                backwards: true,
+                start,
+                ..Query::default()
+            };
+            let (found, next) = self.store.query(query).await?;
+            items.extend(found.iter().filter_map(kept));
+            start = next;
+            if start.is_none() || items.len() >= asked.most {
+                break;
+            }
+        }
+        let next = start.as_ref().and_then(|last| text_of(last, SORT));
+        Ok(Page {
+            items,
+            next: next.map(|sk| URL_SAFE_NO_PAD.encode(sk)),
+        })
+    }
+}
+
+fn kept(item: &Item) -> Option<Kept> {
+    let field = |name: &str| text_of(item, name).map(str::to_owned);
+    Some(Kept {
+        at: Timestamp::parse(&field("at")?)?,
+        id: field(SORT)?.rsplit('#').next()?.to_owned(),
+        action: field("action")?,
+        actor: field("actor")?,
+        object: field("object")?,
+        result: field("result")?,
+        source: field("source"),
+    })
 }
 
 /// Does the work of a request that came from this address, as the gateway saw it.

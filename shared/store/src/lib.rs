@@ -41,6 +41,7 @@ mod private_types;
 mod purge;
 mod record;
 pub mod schema;
+mod seals;
 mod sessions;
 mod tasks;
 mod tenants;
@@ -79,6 +80,7 @@ pub use page::{Page, PageRequest};
 pub use private_types::PrivateTypes;
 pub use purge::{Purge, PurgeError, Purged};
 pub use schema::Tables;
+pub use seals::{Fault, GRACE, IsSigned, LATE, Sign, Verified};
 pub use sessions::{
     Access, Added, Adopted, Chat, Conversation, GuestBefore, KnownPerson, LiveSession, MAX_SUBSCRIPTIONS,
     Member, Opened, Person, Profile, PushSubscription, Pushes, SHARES_MAX, Session, Sessions, Share,

@@ -350,6 +350,8 @@ kinds! {
     "identity" "*#client#*" "*" Stays("applications, which go with the tenant");
     "identity" "*" "*" Ends("codes, refresh tokens, sign-ins and failures, each its own time");
     "orders" "*" "*" Stays("made-up data of the order agent, imported and removed by its operator");
+    "audit" "*#seals" "CURSOR" Stays("up to when everything is sealed: one item, written over");
+    "audit" "*#seals" "SEAL#*" Ends("with the last of its entries");
     "audit" "*#audit" "ENTRY#*" Ends("audit, after what it tells of");
     "tenants" "*" "*" Stays("the tenant itself, and that a name was one");
 }

@@ -165,8 +165,8 @@ check_tenant() {
 
 # The secrets of infra/tenant.yaml and of template.yaml, by the last part of their names.
 tenant_secrets=(session-key sealing-keys horizon-sealing-keys oauth-providers)
-platform_secrets=(idp-keys weather-sealing-keys airbnb-sealing-keys calendar-sealing-keys calendar-providers report-sealing-keys)
-platform_tables=(tasks sessions registry identity orders tenants)
+platform_secrets=(idp-keys weather-sealing-keys airbnb-sealing-keys calendar-sealing-keys calendar-providers report-sealing-keys audit-sealing-keys)
+platform_tables=(tasks sessions registry identity orders tenants audit)
 # How many tenants are upgraded at once: AWS limits how fast the parts of APIs are changed.
 at_once=3
 

@@ -21,6 +21,7 @@ use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::consent::{code_on, link, profile};
+use crate::erased::everything;
 use crate::tenants::admin;
 
 type Fields = BTreeMap<String, String>;
@@ -61,6 +62,8 @@ const HERE: &str = "127.0.0.1";
 struct Heard {
     kept: Kept,
     seen: BTreeSet<String>,
+    /// Every event until now.
+    events: Vec<Fields>,
     /// What no event may hold.
     secrets: Vec<String>,
 }
@@ -106,6 +109,47 @@ impl Heard {
             }
             self.seen.insert(event["audit.action"].clone());
         }
+        self.events.extend(events);
+    }
+
+    /// Each event is an entry of the table, which has no others.
+    async fn is_kept(&mut self, local: &Local) {
+        self.step("the rest", &[]).await;
+        let told = |event: &Fields| {
+            let field = |name: &str| event.get(name).cloned().unwrap_or_default();
+            assert_eq!(field("audit.kept"), "true", "{event:#?}");
+            let place = event.get("tenant.prefix").map_or("global", String::as_str);
+            [
+                format!("{place}#audit"),
+                field("audit.id"),
+                field("audit.action"),
+                field("audit.actor"),
+                field("audit.object"),
+                field("audit.result"),
+                field("audit.source"),
+            ]
+        };
+        let kept = |item: &Value| {
+            let field = |name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
+            let sk = field("sk");
+            let id = sk.rsplit('#').next().unwrap_or_default().to_owned();
+            let [action, actor, object, result, source] =
+                ["action", "actor", "object", "result", "source"].map(field);
+            [field("pk"), id, action, actor, object, result, source]
+        };
+        let items = everything(local).await;
+        let entries = items.iter().filter(|(table, item)| {
+            *table == "audit"
+                && item["sk"]["S"]
+                    .as_str()
+                    .is_some_and(|sk| sk.starts_with("ENTRY#"))
+        });
+        let mut entries: Vec<_> = entries.map(|(_, item)| kept(item)).collect();
+        let mut events: Vec<_> = self.events.iter().map(told).collect();
+        entries.sort();
+        events.sort();
+        assert!(events.len() > Action::ALL.len(), "{}", events.len());
+        assert_eq!(entries, events);
     }
 }
 
@@ -122,10 +166,17 @@ fn demo<'l>(local: &'l Local, name: &str) -> &'l Value {
 
 /// Signs in to the chat; the user with that browser's session.
 async fn sign_in(local: &Local, browser: &mut Browser, name: &str) -> User {
-    let start = format!("{}/signin", base(local));
-    oauth::agree(browser, &start, demo(local, name)).await;
-    let user = User::new(&base(local));
-    let own = browser.cookies().find(|(name, _)| *name == "switchyard_acme");
+    sign_in_at(local, "acme", (browser, demo(local, name))).await
+}
+
+async fn sign_in_at(local: &Local, tenant: &str, (browser, login): (&mut Browser, &Value)) -> User {
+    let base = local
+        .endpoint(&format!("/tenants/{tenant}/base"))
+        .trim_end_matches('/');
+    oauth::agree(browser, &format!("{base}/signin"), login).await;
+    let user = User::new(base);
+    let cookie = format!("switchyard_{tenant}");
+    let own = browser.cookies().find(|(name, _)| *name == cookie);
     let (name, value) = own.expect("a session");
     user.resume(&format!("{name}={value}"));
     user
@@ -158,17 +209,21 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
     let mut heard = Heard {
         kept,
         seen: BTreeSet::new(),
+        events: Vec::new(),
         secrets: secrets.into_iter().chain(["my order".to_owned()]).collect(),
     };
     heard.step("the start", &[]).await;
     people(&local, &mut heard).await;
     admins(&local, &mut heard).await;
+    looked_at(&local).await;
+    heard.step("what is read of it", &[]).await;
     taken_over(&local, &mut heard).await;
     shared(&local, &mut heard).await;
     erased(&local, &mut heard).await;
     ended_elsewhere(&local, &mut heard).await;
     consents(&local, &mut heard).await;
     operators(&local, &mut heard).await;
+    heard.is_kept(&local).await;
     let known: BTreeSet<String> = Action::ALL
         .iter()
         .map(|action| action.name().to_owned())
@@ -189,6 +244,88 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
         .collect();
     assert_eq!(listed, known, "docs/audit.md lists the actions");
     local.system.stop().await;
+}
+
+/// What admins read of it, and operators; sealed it is once its minutes are closed.
+async fn looked_at(local: &Local) {
+    let adam = sign_in(local, &mut Browser::default(), "adam").await;
+    let read = async |user: &User, query: &str| user.get(&format!("/api/ops/audit{query}")).await;
+    let listed = |page: &Value| page["entries"].as_array().expect("entries").clone();
+    // Page by page it is all of it, the newest first, and of one action what was asked for.
+    let (mut all, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = read(&adam, &cursor).await;
+        assert_eq!(page.status, 200, "{page:?}");
+        let page = page.json();
+        all.extend(listed(&page));
+        match page["nextCursor"].as_str() {
+            Some(next) => cursor = format!("?cursor={next}"),
+            None => break,
+        }
+    }
+    assert!(all.len() > 20, "{}", all.len());
+    assert!(all.is_sorted_by(|one, next| one["at"].as_str() >= next["at"].as_str()));
+    let of = |action: &str| {
+        all.iter()
+            .filter(|entry| entry["action"] == action)
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        of("registry.type").is_empty(),
+        "the platform's own are not a tenant's"
+    );
+    let sign_ins = read(&adam, "?action=chat.sign_in").await.json();
+    assert_eq!(listed(&sign_ins), of("chat.sign_in"));
+    let actor = all[0]["actor"].as_str().expect("an actor").to_owned();
+    let own = listed(&read(&adam, &format!("?actor={actor}")).await.json());
+    assert!(!own.is_empty() && own.iter().all(|entry| entry["actor"] == actor.as_str()));
+    let at = all[10]["at"].as_str().expect("a time").to_owned();
+    let before = listed(&read(&adam, &format!("?to={at}")).await.json());
+    assert!(
+        before.iter().all(|entry| entry["at"].as_str() < Some(&at)),
+        "{at}"
+    );
+    let lines = read(&adam, "?format=jsonl").await;
+    assert_eq!(lines.text.lines().count(), all.len());
+    let table = read(&adam, "?format=csv").await;
+    assert_eq!(table.text.lines().count(), all.len() + 1);
+    for wrong in ["?format=xml", "?from=yesterday", "?cursor=x"] {
+        assert_eq!(read(&adam, wrong).await.status, 400, "{wrong}");
+    }
+    // Another tenant's admin has theirs alone, and who is no admin has none.
+    let body = json!({ "username": "gina", "roles": ["admin"] });
+    let gina = admin(local, Method::POST, "/tenants/globex/users", Some(body))
+        .await
+        .1;
+    let other = sign_in_at(local, "globex", (&mut Browser::default(), &gina)).await;
+    let theirs = listed(&read(&other, "").await.json());
+    assert!(!theirs.is_empty() && theirs.iter().all(|entry| !all.contains(entry)));
+    // A cursor of another tenant's is no way there.
+    let beyond = listed(&read(&other, &cursor).await.json());
+    assert!(beyond.iter().all(|entry| theirs.contains(entry)));
+    let olga = sign_in(local, &mut Browser::default(), "olga").await;
+    assert_eq!(read(&olga, "").await.status, 404);
+
+    let verified = async |of: &str| {
+        admin(local, Method::GET, &format!("{of}/audit?verify=true"), None)
+            .await
+            .1
+    };
+    for of in ["", "/tenants/acme"] {
+        assert_ne!(verified(of).await["unsealed"], json!([]), "{of}");
+    }
+    local.clock.advance(Duration::from_secs(200));
+    local.system.sweep().await;
+    for of in ["", "/tenants/acme", "/tenants/globex"] {
+        let found = verified(of).await;
+        assert_eq!(
+            (&found["faults"], &found["unsealed"]),
+            (&json!([]), &json!([])),
+            "{of}: {found:#}"
+        );
+        assert!(found["seals"].as_u64() > Some(0), "{of}: {found:#}");
+    }
 }
 
 /// Who signs in, and out.

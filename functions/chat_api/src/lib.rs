@@ -261,6 +261,11 @@ fn served() -> Routes<Arc<state::AppState>> {
             ops::agents::act,
         )
         .get(
+            "/api/ops/audit",
+            "tells who did what in the tenant, for its admins",
+            ops::audit::list,
+        )
+        .get(
             "/api/ops/deliveries",
             "lists what agents could not tell their clients, for the tenant's operators",
             ops::deliveries::list,

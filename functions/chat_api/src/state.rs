@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use auth::SigningKey;
 use auth::web_push::WebPushKeys;
-use domain::{AgentName, Clock, Entropy, Tenant};
+use domain::{AgentName, Clock, Entropy, Owner, Tenant};
 use outbound::{Outbound, below};
+use store::audit::{self, Action, Actor, Entry};
 use store::{OwnSettings, Store};
 use url::Url;
 
@@ -113,6 +114,25 @@ pub(crate) struct AppState {
 }
 
 impl AppState {
+    /// What somebody did here, for the audit.
+    pub(crate) fn entry(&self, action: Action, owner: &Owner, object: &str) -> Entry {
+        let audit = self.store.audit(self.clock.now());
+        audit.entry(
+            action,
+            Some(&self.tenant),
+            Actor::Owner(owner),
+            object,
+            audit::DONE,
+        )
+    }
+
+    /// Tells the audit what somebody did, where no transaction does.
+    pub(crate) async fn tell(&self, action: Action, owner: &Owner, object: &str, result: &str) {
+        let audit = self.store.audit(self.clock.now());
+        let (tenant, owner) = (Some(&self.tenant), Actor::Owner(owner));
+        audit.tell(action, tenant, owner, object, result).await;
+    }
+
     pub(crate) fn new(state: State) -> Self {
         let State {
             tenant,

@@ -163,7 +163,8 @@ impl<'a> Visit<'a> {
                 Ok(self.refuse(&asked, StatusCode::FOUND, fault))
             }
             Next::MayNot(signed_in) => {
-                self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied");
+                self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied")
+                    .await;
                 Ok(self.refuse(&asked, StatusCode::FOUND, NOT_THEIRS))
             }
             Next::Agree(signed_in) => {
@@ -238,7 +239,7 @@ impl<'a> Visit<'a> {
                     return Err(OUTDATED);
                 }
                 if step == Some("cancel") {
-                    self.told(&asked, Actor::Unknown, "denied");
+                    self.told(&asked, Actor::Unknown, "denied").await;
                     return Ok(self.refuse(&asked, StatusCode::SEE_OTHER, DENIED));
                 }
                 let (username, password) = (one("username"), one("password"));
@@ -266,7 +267,8 @@ impl<'a> Visit<'a> {
                 }
                 match step {
                     Some("allow") if !may_allow(&asked, &signed_in) => {
-                        self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied");
+                        self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied")
+                            .await;
                         Ok(self.refuse(&asked, StatusCode::SEE_OTHER, NOT_THEIRS))
                     }
                     Some("allow") => {
@@ -274,7 +276,8 @@ impl<'a> Visit<'a> {
                         self.grant(&asked, &signed_in, StatusCode::SEE_OTHER).await
                     }
                     Some("deny") => {
-                        self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied");
+                        self.told(&asked, Actor::Owner(&signed_in.login.subject), "denied")
+                            .await;
                         Ok(self.refuse(&asked, StatusCode::SEE_OTHER, DENIED))
                     }
                     _ => {
@@ -328,18 +331,15 @@ impl<'a> Visit<'a> {
             .identity()
             .put_code(&self.here.tenant, &hash, &stored)
             .await?;
-        self.told(asked, Actor::Owner(&stored.subject), audit::DONE);
+        self.told(asked, Actor::Owner(&stored.subject), audit::DONE).await;
         Ok(self.back(&asked.reply, status, &ClientAnswer::Code(code.expose_secret())))
     }
 
     /// What the person decided about which application; also where they decided it before.
-    fn told(&self, asked: &Asked, actor: Actor<'_>, result: &str) {
-        Action::IdpAuthorize.log(
-            Some(&self.here.tenant),
-            actor,
-            &asked.reply.client.client_id,
-            result,
-        );
+    async fn told(&self, asked: &Asked, actor: Actor<'_>, result: &str) {
+        let (tenant, client) = (&self.here.tenant, &asked.reply.client.client_id);
+        let told = self.app.tell(Action::IdpAuthorize, tenant, actor, client, result);
+        told.await;
     }
 
     fn login_page(&self, browser: Browser, asked: &Asked, tried: Option<Tried>) -> Response {

@@ -55,7 +55,7 @@ pub(crate) async fn attempt(
     if let Some(source) = &source {
         let throttle = identity.find_throttle(&here.tenant, source, now).await?;
         if throttle.is_locked(now) {
-            failed(here, "locked");
+            failed(app, here, "locked").await;
             return Ok(later(throttle, now));
         }
         has_failed = throttle.failures > 0;
@@ -65,7 +65,7 @@ pub(crate) async fn attempt(
         && let Some(bits) = asked(app, here).await?
         && !work::is_paid(app, here, paid, bits).await?
     {
-        failed(here, "unpaid");
+        failed(app, here, "unpaid").await;
         return Ok(Attempt::Refused(
             Again::Work,
             Some(work::challenge(app, here, bits)?),
@@ -75,14 +75,14 @@ pub(crate) async fn attempt(
     // Counted before the password is looked at, so that no burst of guesses slips through.
     let throttle = identity.count_failure(&here.tenant, &own, now).await?;
     if !throttle.counted {
-        failed(here, "locked");
+        failed(app, here, "locked").await;
         return Ok(later(throttle, now));
     }
     let user = identity.find_user(&here.tenant, &name).await?;
     let hash = user.as_ref().map(|user| user.password_hash.clone());
     let admitted = app.doorkeeper.admits(hash, password.into()).await;
     let (Some(user), true) = (user, admitted) else {
-        failed(here, "wrong");
+        failed(app, here, "wrong").await;
         if device.is_some() {
             return Ok(Attempt::Refused(Again::Wrong, None));
         }
@@ -100,7 +100,7 @@ pub(crate) async fn attempt(
         return Ok(Attempt::Refused(Again::Wrong, work.transpose()?));
     };
     identity.clear_failures(&here.tenant, &own).await?;
-    told(here, Actor::Owner(&user.subject), audit::DONE);
+    told(app, here, Actor::Owner(&user.subject), audit::DONE).await;
     let login = Login {
         subject: user.subject,
         username: user.username,
@@ -131,12 +131,13 @@ fn later(throttle: Throttle, now: Timestamp) -> Attempt {
 }
 
 /// The name is not told: people type their passwords into its field.
-fn failed(here: &Here, result: &'static str) {
-    told(here, Actor::Unknown, result);
+async fn failed(app: &AppState, here: &Here, result: &'static str) {
+    told(app, here, Actor::Unknown, result).await;
 }
 
-fn told(here: &Here, actor: Actor<'_>, result: &str) {
-    Action::IdpSignIn.log(Some(&here.tenant), actor, "session", result);
+async fn told(app: &AppState, here: &Here, actor: Actor<'_>, result: &str) {
+    let told = app.tell(Action::IdpSignIn, &here.tenant, actor, "session", result);
+    told.await;
 }
 
 #[cfg(test)]

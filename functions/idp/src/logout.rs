@@ -127,7 +127,9 @@ impl<'a> Farewell<'a> {
     async fn end(&self, signed_in: SignedIn, how: &'static str) -> Result<Response, TokenError> {
         let subject = signed_in.login.subject.clone();
         let unset = signed_in.end(self.app, &self.here).await?;
-        Action::IdpSignOut.log(Some(&self.here.tenant), Actor::Owner(&subject), how, audit::DONE);
+        let subject = Actor::Owner(&subject);
+        let (tenant, action) = (&self.here.tenant, Action::IdpSignOut);
+        self.app.tell(action, tenant, subject, how, audit::DONE).await;
         Ok(self.gone(Vec::from_iter(unset)).await?)
     }
 

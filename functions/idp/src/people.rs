@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use domain::{Entropy, Owner, SecretString, Tenant, Timestamp};
-use store::audit::{self, Action, Actor};
+use store::audit::{self, Action, Actor, Entry};
 use store::{Store, User};
 
 use crate::password::hashed;
@@ -19,6 +19,8 @@ pub struct People<'a> {
     pub tenant: &'a Tenant,
     /// Who changes them.
     pub by: Actor<'a>,
+    /// When.
+    pub now: Timestamp,
 }
 
 /// What is new about a user; what is none stays.
@@ -62,9 +64,13 @@ pub async fn new_user(user: &NewUser, now: Timestamp, entropy: &dyn Entropy) -> 
 impl<'a> People<'a> {
     /// The same in the hands of the operator.
     #[must_use]
-    pub fn of_operator(store: &'a Store, tenant: &'a Tenant) -> Self {
-        let by = Actor::Operator;
-        Self { store, tenant, by }
+    pub fn of_operator(store: &'a Store, tenant: &'a Tenant, now: Timestamp) -> Self {
+        Self {
+            store,
+            tenant,
+            by: Actor::Operator,
+            now,
+        }
     }
 
     /// Adds a user; the user as stored.
@@ -78,10 +84,12 @@ impl<'a> People<'a> {
         entropy: &dyn Entropy,
     ) -> Result<User, ProvisionError> {
         let stored = new_user(user, now, entropy).await?;
-        if !self.store.identity().add_user(self.tenant, &stored).await? {
+        let entry = self.entry(Action::UserAdd, &stored.username);
+        let store = self.store.telling(&entry);
+        if !store.identity().add_user(self.tenant, &stored).await? {
             return Err(ProvisionError::Taken(stored.username));
         }
-        self.told(Action::UserAdd, &stored.username);
+        entry.tell(&store).await;
         Ok(stored)
     }
 
@@ -95,7 +103,7 @@ impl<'a> People<'a> {
             return Err(ProvisionError::Nobody(username.to_owned()));
         }
         identity.remove_user(self.tenant, username).await?;
-        self.told(Action::UserRemove, username);
+        self.entry(Action::UserRemove, username).tell(self.store).await;
         Ok(())
     }
 
@@ -150,11 +158,12 @@ impl<'a> People<'a> {
         let identity = self.store.identity();
         let changed = identity.change_user(self.tenant, username, change).await?;
         let changed = changed.ok_or_else(|| ProvisionError::Nobody(username.to_owned()))?;
-        self.told(action, username);
+        self.entry(action, username).tell(self.store).await;
         Ok(changed)
     }
 
-    fn told(&self, action: Action, username: &str) {
-        action.log(Some(self.tenant), self.by, username, audit::DONE);
+    fn entry(&self, action: Action, username: &str) -> Entry {
+        let audit = self.store.audit(self.now);
+        audit.entry(action, Some(self.tenant), self.by, username, audit::DONE)
     }
 }

@@ -39,12 +39,9 @@ pub(crate) async fn revoke(
         identity
             .revoke_family(&here.tenant, refresh.family(), now)
             .await?;
-        Action::TokenRevoke.log(
-            Some(&here.tenant),
-            Actor::Client(&client.client_id),
-            refresh.family(),
-            audit::DONE,
-        );
+        let (by, family) = (Actor::Client(&client.client_id), refresh.family());
+        let told = app.tell(Action::TokenRevoke, &here.tenant, by, family, audit::DONE);
+        told.await;
     }
     Ok(unstored(StatusCode::OK))
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use auth::KeySet;
 use domain::{Clock, Entropy, Tenant, Timestamp};
+use store::audit::{Action, Actor};
 use store::{Identity, Store, StoreError};
 use url::Url;
 
@@ -80,6 +81,19 @@ impl AppState {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.given.clock.now()
+    }
+
+    /// Tells the audit what was done.
+    pub(crate) async fn tell(
+        &self,
+        action: Action,
+        tenant: &Tenant,
+        by: Actor<'_>,
+        object: &str,
+        result: &str,
+    ) {
+        let audit = self.given.store.audit(self.now());
+        audit.tell(action, Some(tenant), by, object, result).await;
     }
 
     pub(crate) fn entropy(&self) -> &dyn Entropy {

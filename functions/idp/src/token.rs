@@ -50,12 +50,8 @@ pub(crate) async fn issue(
         _ => (Action::TokenIssue, request.client_credentials()),
     };
     let result = body.as_ref().map_or_else(TokenError::name, |_| audit::DONE);
-    action.log(
-        Some(&here.tenant),
-        Actor::Client(&client.client_id),
-        grant,
-        result,
-    );
+    let by = Actor::Client(&client.client_id);
+    app.tell(action, &here.tenant, by, grant, result).await;
     Ok(unstored(Json(body?)))
 }
 

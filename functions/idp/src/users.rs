@@ -144,6 +144,7 @@ impl Admin {
             store: &app.given.store,
             tenant: &self.tenant,
             by: Actor::Owner(&self.by),
+            now: app.now(),
         }
     }
 }

@@ -47,11 +47,11 @@ pub(crate) async fn backchannel(visit: Visit, headers: HeaderMap, body: Bytes) -
     }
     match take(app, &headers, &body).await {
         Ok(Ended { issuer, person }) => {
-            told(app, Actor::Issuer(&issuer), &person, audit::DONE);
+            told(app, Actor::Issuer(&issuer), &person, audit::DONE).await;
             ([(CACHE_CONTROL, "no-store")], StatusCode::OK).into_response()
         }
         Err(Refused::Bad(reason)) => {
-            told(app, Actor::Unknown, UNKNOWN, "refused");
+            told(app, Actor::Unknown, UNKNOWN, "refused").await;
             let body = json!({"error": "invalid_request", "error_description": reason});
             let headers = [(CACHE_CONTROL, "no-store")];
             (StatusCode::BAD_REQUEST, headers, Json(body)).into_response()
@@ -164,6 +164,9 @@ impl From<StoreError> for Refused {
     }
 }
 
-fn told(app: &State, actor: Actor<'_>, object: &str, result: &str) {
-    Action::ChatBackchannelLogout.log(Some(app.tenant()), actor, object, result);
+async fn told(app: &State, actor: Actor<'_>, object: &str, result: &str) {
+    let (audit, tenant) = (app.consents.store.audit(app.clock().now()), Some(app.tenant()));
+    audit
+        .tell(Action::ChatBackchannelLogout, tenant, actor, object, result)
+        .await;
 }

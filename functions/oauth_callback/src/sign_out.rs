@@ -86,12 +86,11 @@ async fn end(visit: &Visit) -> Result<Option<Session>, StoreError> {
         .sessions()
         .end_session(app.tenant(), &hash)
         .await?;
-    Action::ChatSignOut.log(
-        Some(app.tenant()),
-        Actor::Owner(&session.owner),
-        "session",
-        audit::DONE,
-    );
+    let (tenant, owner) = (Some(app.tenant()), Actor::Owner(&session.owner));
+    let audit = app.consents.store.audit(app.clock().now());
+    audit
+        .tell(Action::ChatSignOut, tenant, owner, "session", audit::DONE)
+        .await;
     Ok(Some(session))
 }
 

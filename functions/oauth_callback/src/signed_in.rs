@@ -50,7 +50,7 @@ pub(crate) async fn signed_in(visit: Visit, RawQuery(query): RawQuery) -> Respon
     match done {
         Ok(outcome) => {
             if let Outcome::Begun(begun) = &outcome {
-                told(app, Actor::Owner(&begun.owner), audit::DONE);
+                told(app, Actor::Owner(&begun.owner), audit::DONE).await;
             }
             outcome.respond(app, &back).unwrap_or_else(|| {
                 tracing::error!("the way back to the chat cannot be written");
@@ -58,7 +58,7 @@ pub(crate) async fn signed_in(visit: Visit, RawQuery(query): RawQuery) -> Respon
             })
         }
         Err(page) => {
-            told(app, Actor::Unknown, "refused");
+            told(app, Actor::Unknown, "refused").await;
             page.respond(app, &visit.headers, &back)
         }
     }
@@ -206,6 +206,9 @@ impl Outcome {
     }
 }
 
-fn told(app: &State, actor: Actor<'_>, result: &str) {
-    Action::ChatSignIn.log(Some(app.tenant()), actor, "session", result);
+async fn told(app: &State, actor: Actor<'_>, result: &str) {
+    let (audit, tenant) = (app.consents.store.audit(app.clock().now()), Some(app.tenant()));
+    audit
+        .tell(Action::ChatSignIn, tenant, actor, "session", result)
+        .await;
 }

@@ -7,7 +7,7 @@ use auth::Refusal;
 use axum::extract::FromRequestParts;
 use domain::{Owner, Scopes, Tenant};
 use http::request::Parts;
-use store::audit::{self, Action, Actor};
+use store::audit::{self, Action, Actor, Entry};
 use store::{Standing, Visibility};
 
 use crate::State;
@@ -175,14 +175,17 @@ impl By {
     /// The platform's operator.
     pub(crate) const OPERATOR: Self = Self(None);
 
-    /// Logs a change that was made.
-    pub(crate) fn told(&self, action: Action, tenant: Option<&Tenant>, object: &str) {
-        action.log(
-            tenant,
-            self.0.as_ref().map_or(Actor::Operator, Actor::Owner),
-            object,
-            audit::DONE,
-        );
+    /// A change that is made, for the audit.
+    pub(crate) fn entry(
+        &self,
+        state: &State,
+        action: Action,
+        tenant: Option<&Tenant>,
+        object: &str,
+    ) -> Entry {
+        let by = self.0.as_ref().map_or(Actor::Operator, Actor::Owner);
+        let audit = state.store.audit(state.clock.now());
+        audit.entry(action, tenant, by, object, audit::DONE)
     }
 }
 

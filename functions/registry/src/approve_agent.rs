@@ -50,7 +50,10 @@ pub(crate) async fn approve(
         pending: None,
         ..agent.clone()
     };
-    done(state.store.registry().replace(&agent, &approved).await?)?;
-    by.told(Action::AgentApprove, agent.tenant.as_ref(), &agent.id.to_string());
+    let (of, id) = (agent.tenant.as_ref(), agent.id.to_string());
+    let entry = by.entry(&state, Action::AgentApprove, of, &id);
+    let store = state.store.telling(&entry);
+    done(store.registry().replace(&agent, &approved).await?)?;
+    entry.tell(&store).await;
     Ok(Json(approved.into()))
 }

@@ -34,7 +34,7 @@ pub(crate) async fn check(
     let mut warnings = Vec::new();
     if checked.health.ok {
         done(cards.replace(&agent, &checked).await?)?;
-        tell_of_change(&agent, &checked);
+        tell_of_change(&state, &agent, &checked).await;
         warnings = rehearsal::warnings(&state, &checked.card).await;
     } else {
         let health = checked.health.clone();
@@ -84,16 +84,18 @@ pub(crate) async fn look_again(
     }
 }
 
-/// Logs that a card says something new, the first time that it does.
-pub(crate) fn tell_of_change(before: &RegisteredAgent, now: &RegisteredAgent) {
+/// Tells that a card says something new, the first time that it does.
+pub(crate) async fn tell_of_change(state: &State, before: &RegisteredAgent, now: &RegisteredAgent) {
     let pin = |agent: &RegisteredAgent| agent.pending.as_ref().map(|pending| pinned::pin(&pending.card));
     if pin(now).is_some() && pin(now) != pin(before) {
-        Action::AgentChange.log(
+        let (of, id, audit) = (
             now.tenant.as_ref(),
-            Actor::Unknown,
-            &now.id.to_string(),
-            audit::DONE,
+            now.id.to_string(),
+            state.store.audit(state.clock.now()),
         );
+        audit
+            .tell(Action::AgentChange, of, Actor::Unknown, &id, audit::DONE)
+            .await;
     }
 }
 

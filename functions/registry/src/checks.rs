@@ -109,7 +109,7 @@ async fn check(state: &State, agent: RegisteredAgent) -> Result<bool, RouteError
     if news {
         // Who removed the agent meanwhile, or changed it, is right; the next look finds what became of it.
         cards.replace(&agent, &checked).await?;
-        tell_of_change(&agent, &checked);
+        tell_of_change(state, &agent, &checked).await;
     } else if told(&checked) == told(&agent) {
         cards.set_same_health(part, &id, health).await?;
     } else {

@@ -37,7 +37,9 @@ pub(crate) async fn declare(
 ) -> Result<(StatusCode, Json<Value>), RouteError> {
     let name = AgentType::parse(&name).map_err(|fault| RouteError::Invalid(fault.to_string()))?;
     let Declaration { scope, private } = parse(&body)?;
-    let cards = state.store.registry();
+    let entry = By::OPERATOR.entry(&state, Action::TypeDeclare, None, name.as_str());
+    let store = state.store.telling(&entry);
+    let cards = store.registry();
     let status = match declare_as(cards, &name, scope).await? {
         Declared::New => StatusCode::CREATED,
         Declared::Same => StatusCode::OK,
@@ -46,7 +48,7 @@ pub(crate) async fn declare(
     if let Some(private) = private {
         cards.set_private(&name, private).await?;
     }
-    By::OPERATOR.told(Action::TypeDeclare, None, name.as_str());
+    entry.tell(&store).await;
     let mut told = Map::from_iter([
         ("type".to_owned(), json!(name)),
         ("scope".to_owned(), json!(scope)),

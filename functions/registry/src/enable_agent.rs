@@ -26,11 +26,13 @@ pub(crate) async fn switch(
         disabled,
         ..agent.clone()
     };
-    done(state.store.registry().replace(&agent, &switched).await?)?;
     let action = match disabled {
         true => Action::AgentDisable,
         false => Action::AgentEnable,
     };
-    by.told(action, agent.tenant.as_ref(), &agent.id.to_string());
+    let entry = by.entry(&state, action, agent.tenant.as_ref(), &agent.id.to_string());
+    let store = state.store.telling(&entry);
+    done(store.registry().replace(&agent, &switched).await?)?;
+    entry.tell(&store).await;
     Ok(Json(switched.into()))
 }

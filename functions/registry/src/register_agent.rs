@@ -152,12 +152,11 @@ pub(crate) async fn register(
     } else {
         StatusCode::CREATED
     };
-    done(cards.put(&agent).await?)?;
-    by.told(
-        Action::AgentRegister,
-        agent.tenant.as_ref(),
-        &agent.id.to_string(),
-    );
+    let (of, id) = (agent.tenant.as_ref(), agent.id.to_string());
+    let entry = by.entry(&state, Action::AgentRegister, of, &id);
+    let store = state.store.telling(&entry);
+    done(store.registry().put(&agent).await?)?;
+    entry.tell(&store).await;
     let warnings = rehearsal::warnings(&state, &agent.card).await;
     let new = new.into_keys().collect();
     Ok((status, Json(AgentView::warned(agent, warnings, new))))

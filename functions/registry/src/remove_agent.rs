@@ -17,14 +17,11 @@ pub(crate) async fn remove(
     Path(id): Path<String>,
 ) -> Result<StatusCode, RouteError> {
     let (agent, by) = changeable(&state, writer, &id).await?;
-    if state
-        .store
-        .registry()
-        .remove(agent.visibility(), &agent.id)
-        .await?
-    {
-        let told = (agent.tenant.as_ref(), agent.id.to_string());
-        by.told(Action::AgentRemove, told.0, &told.1);
+    let (tenant, id) = (agent.tenant.as_ref(), agent.id.to_string());
+    let entry = by.entry(&state, Action::AgentRemove, tenant, &id);
+    let store = state.store.telling(&entry);
+    if store.registry().remove(agent.visibility(), &agent.id).await? {
+        entry.tell(&store).await;
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(RouteError::NotFound)

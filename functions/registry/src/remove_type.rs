@@ -32,7 +32,11 @@ pub(crate) async fn remove(
         cards.set_private(&name, known.private).await?;
         return Err(refused);
     }
-    By::OPERATOR.told(Action::TypeRemove, None, name.as_str());
+    // Told last: until here it may have been declared again.
+    By::OPERATOR
+        .entry(&state, Action::TypeRemove, None, name.as_str())
+        .tell(&state.store)
+        .await;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -7,6 +7,8 @@ use edge::config::{ConfigError, Env};
 pub struct Config {
     /// `SWEEP_LOOKS`: how many times a sweep looks.
     pub looks: u32,
+    /// `SEALING_KEYS_SECRET`: the secret with the keys that those follow from which seal the audit; without it nothing is sealed.
+    pub sealing_keys: Option<String>,
 }
 
 impl Config {
@@ -17,8 +19,12 @@ impl Config {
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let queues = env.required::<String>("WAKE_QUEUES");
         let looks = env.or("SWEEP_LOOKS", 1);
+        let sealing_keys = env.optional("SEALING_KEYS_SECRET");
         queues.map(|_| ())?;
-        Ok(Self { looks: looks? })
+        Ok(Self {
+            looks: looks?,
+            sealing_keys: sealing_keys?,
+        })
     }
 }
 

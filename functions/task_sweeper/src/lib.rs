@@ -1,11 +1,14 @@
 //! Wakes what is due: expired leases, deadlines, deliveries, and whatever a lost wake left behind. Every minute on a
 //! schedule, several times; a timer in the local system.
 //!
-//! It does no work of its own and writes nothing: the queue's workers decide, under a lease, what a wake means. So a
+//! It does no work of its own: the queue's workers decide, under a lease, what a wake means. So a
 //! sweep may run twice, or beside another, and harms nothing. It is the one function that sees all tenants' keys, and
-//! sees no more than keys: the index that it reads holds pointers alone.
+//! of their work no more than keys: the index that it reads holds pointers alone.
+//!
+//! Beside that it seals each closed minute of the audit (`store::Audit::seal`), where it reads entries and writes seals.
 
 mod config;
+mod timer;
 
 use std::time::Duration;
 
@@ -13,7 +16,11 @@ use edge::{Error, Function, Ground};
 use routes::Routes;
 
 pub use config::Config;
+pub use timer::SEALS;
+
 pub use edge::sweep::{Looks, State, Sweeper, Swept, sweep, sweep_for};
+
+use timer::Timer;
 
 /// From one look to the next.
 const EVERY: Duration = Duration::from_secs(5);
@@ -27,13 +34,14 @@ pub const NAME: &str = "task_sweeper";
 /// None in practice.
 pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
     let router = edge::front(Routes::new(), ground.front(NAME));
-    Ok(Function::new(router).with_schedule(Sweeper::new(State {
-        store: ground.store,
-        wake: ground.wake,
-        clock: ground.clock,
+    let sweeper = Sweeper::new(State {
+        store: ground.store.clone(),
+        wake: ground.wake.clone(),
+        clock: ground.clock.clone(),
         looks: Looks {
             number: config.looks,
             every: EVERY,
         },
-    })))
+    });
+    Ok(Function::new(router).with_schedule(Timer::new(sweeper, ground, config.sealing_keys)))
 }

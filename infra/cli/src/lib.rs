@@ -13,6 +13,7 @@ mod out;
 
 mod agent;
 mod agents;
+mod audit;
 mod brand;
 mod chat;
 mod checked;
@@ -129,6 +130,8 @@ enum Command {
     Issuer(issuer::Issuer),
     /// Show how many tokens a tenant's language models used, and the limit
     Usage(usage::Usage),
+    /// Show who did what, and whether that is what was sealed
+    Audit(audit::Audit),
     /// Play labelled prompts against whatever decides for a tenant, and say how many are right; nothing is done
     Eval(eval::Eval),
     /// Deploy the platform to AWS, or remove it
@@ -250,6 +253,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Deliveries(deliveries) => deliveries.run().await,
         Command::Orders(orders) => orders.run().await,
         Command::Usage(usage) => usage.run().await,
+        Command::Audit(audit) => audit.run().await,
         Command::Eval(eval) => eval.run().await,
         Command::Token(token) => token.run().await,
         Command::Tenant(tenant) => tenant.run().await,

@@ -183,6 +183,7 @@ impl PlatformPlan {
                 ("idp-keys", idp_keys),
                 ("weather-sealing-keys", sealing_keys(entropy)),
                 ("report-sealing-keys", sealing_keys(entropy)),
+                ("audit-sealing-keys", sealing_keys(entropy)),
                 ("airbnb-sealing-keys", sealing_keys(entropy)),
                 ("calendar-sealing-keys", sealing_keys(entropy)),
                 // Nobody but the operator has a client at Google.

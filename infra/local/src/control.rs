@@ -75,19 +75,14 @@ impl Rotation {
         }
     }
 
-    fn told(&self) {
+    async fn told(&self, site: &Site) {
         let (tenant, keys) = match self {
             Self::Idp => (None, "idp"),
             Self::Sealing => (None, "sealing"),
             Self::Session(tenant) => (Some(tenant), "session"),
         };
-        told(Action::KeysRotate, tenant, keys);
+        site.told(Action::KeysRotate, tenant, keys).await;
     }
-}
-
-/// Logs what the operator did.
-fn told(action: Action, tenant: Option<&Tenant>, object: &str) {
-    action.log(tenant, Actor::Operator, object, audit::DONE);
 }
 
 /// What stays as it is for as long as the system runs.
@@ -109,6 +104,14 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// Tells the audit what the operator did.
+    async fn told(&self, action: Action, tenant: Option<&Tenant>, object: &str) {
+        let audit = self.store.audit(self.clock.now());
+        audit
+            .tell(action, tenant, Actor::Operator, object, audit::DONE)
+            .await;
+    }
+
     /// The way out of every function here.
     fn outbound(&self, endpoints: &Endpoints) -> Outbound {
         let policy = Policy {
@@ -234,7 +237,7 @@ impl Control {
             rotation.apply(stored, force, (&**clock, &**entropy))
         })?;
         self.take_over(&mut vault, draft, Change::Keys).await?;
-        rotation.told();
+        rotation.told(&self.site).await;
         Ok(())
     }
 

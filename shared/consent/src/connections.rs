@@ -163,12 +163,10 @@ impl Consents {
         }
         // Nothing ended, nothing to tell of.
         if !gone.is_empty() {
-            Action::GrantEnd.log(
-                Some(&self.tenant),
-                Actor::Owner(owner),
-                object,
-                if revoked { audit::DONE } else { "not_revoked_there" },
-            );
+            let result = if revoked { audit::DONE } else { "not_revoked_there" };
+            let (tenant, owner) = (Some(&self.tenant), Actor::Owner(owner));
+            let audit = self.store.audit(self.clock.now());
+            audit.tell(Action::GrantEnd, tenant, owner, object, result).await;
         }
         revoked
     }

@@ -10,7 +10,7 @@ use domain::{
 };
 use outbound::Outbound;
 use outbound::oauth::{Provider, Providers};
-use store::audit::{self, Action, Actor};
+use store::audit::{self, Action, Actor, Entry};
 use store::{GivenGrant, Grants, Store, StoreError};
 
 use crate::records::{ConsentStore, Unrevised};
@@ -110,15 +110,25 @@ impl Consents {
     pub async fn request(&self, request: ConsentRequest) -> Result<Consent, StoreError> {
         let (id, now) = (self.entropy.uuid().to_string(), self.clock.now());
         let consent = Consent::new(id, request, now, now.after(LINK_LIFETIME));
-        self.records().put(&consent).await?;
-        self.told(Action::ConsentAsk, &consent, audit::DONE);
+        let entry = self.entry(Action::ConsentAsk, &consent, audit::DONE);
+        self.telling(&entry).records().put(&consent).await?;
+        entry.tell(&self.store).await;
         Ok(consent)
     }
 
-    /// Logs what was done about a consent. Who did it is its owner, or a browser that nobody knows, which is shown a code.
-    fn told(&self, action: Action, consent: &Consent, result: &str) {
+    /// The same, whose next transaction carries this entry into the audit.
+    fn telling(&self, entry: &Entry) -> Self {
+        Self {
+            store: self.store.telling(entry),
+            ..self.clone()
+        }
+    }
+
+    /// What was done about a consent, for the audit. Who did it is its owner, or a browser that nobody knows, which is shown a code.
+    fn entry(&self, action: Action, consent: &Consent, result: &str) -> Entry {
         let owner = Actor::Owner(&consent.request.owner);
-        action.log(
+        self.store.audit(self.clock.now()).entry(
+            action,
             Some(&self.tenant),
             if action == Action::ConsentHold {
                 Actor::Unknown
@@ -127,7 +137,11 @@ impl Consents {
             },
             &format!("{}/{}", consent.request.provider, consent.request.task_id),
             result,
-        );
+        )
+    }
+
+    async fn told(&self, action: Action, consent: &Consent, result: &str) {
+        self.entry(action, consent, result).tell(&self.store).await;
     }
 
     /// The consent's start with these secrets, in the browser that got this cookie.
@@ -161,9 +175,12 @@ impl Consents {
     }
 
     async fn granted(&self, consent: &Consent, granted: (&[String], &str)) -> Result<bool, StoreError> {
-        let given = self.write_grant(consent, granted).await?;
-        let result = if given { audit::DONE } else { "refused_before" };
-        self.told(Action::ConsentGive, consent, result);
+        let entry = self.entry(Action::ConsentGive, consent, audit::DONE);
+        let given = self.telling(&entry).write_grant(consent, granted).await?;
+        match given {
+            true => entry.tell(&self.store).await,
+            false => self.told(Action::ConsentGive, consent, "refused_before").await,
+        }
         Ok(given)
     }
 
@@ -229,7 +246,7 @@ impl Consents {
         let held = |consent: Consent| consent.hold(&started.state_hash, hash.clone(), sealed.clone(), until);
         match self.records().revise(consent.clone(), held).await {
             Ok(_) => {
-                self.told(Action::ConsentHold, consent, audit::DONE);
+                self.told(Action::ConsentHold, consent, audit::DONE).await;
                 Ok(Some(code))
             }
             Err(Unrevised::Store(error)) => Err(error),
@@ -244,7 +261,7 @@ impl Consents {
     pub async fn deny(&self, consent: &Consent) -> Result<bool, StoreError> {
         let denied = self.settle(consent, Consent::deny).await?.is_ok();
         let result = if denied { audit::DONE } else { "given_before" };
-        self.told(Action::ConsentRefuse, consent, result);
+        self.told(Action::ConsentRefuse, consent, result).await;
         Ok(denied)
     }
 
@@ -311,7 +328,8 @@ impl Consents {
             Ok(counted) => {
                 let (wrong, void) = (counted.wrong_codes(), matches!(counted.stage, Stage::Ended));
                 tracing::warn!(tenant.id = self.tenant.name(), task.id = %consent.request.task_id, wrong, void, "wrong consent code typed back");
-                self.told(Action::ConsentCode, consent, if void { "void" } else { "wrong" });
+                let result = if void { "void" } else { "wrong" };
+                self.told(Action::ConsentCode, consent, result).await;
                 Ok(if void { Redeemed::Void } else { Redeemed::No })
             }
             Err(Unrevised::Store(error)) => Err(error),

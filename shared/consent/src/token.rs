@@ -197,16 +197,16 @@ impl Consents {
             resource: need.resource,
         };
         let refreshed = self.refresh(provider, refresh).await;
-        Action::GrantRenew.log(
-            Some(&self.tenant),
-            Actor::Owner(need.owner),
-            need.provider,
-            match &refreshed {
-                Ok(_) => audit::DONE,
-                Err(error) if error.is_refusal() => "refused",
-                Err(_) => "failed",
-            },
-        );
+        let result = match &refreshed {
+            Ok(_) => audit::DONE,
+            Err(error) if error.is_refusal() => "refused",
+            Err(_) => "failed",
+        };
+        let (tenant, owner) = (Some(&self.tenant), Actor::Owner(need.owner));
+        let audit = self.store.audit(self.clock.now());
+        audit
+            .tell(Action::GrantRenew, tenant, owner, need.provider, result)
+            .await;
         let renewed = match refreshed {
             Ok(tokens) => tokens.refreshed(&secrets, self.clock.now()),
             // Whatever word it has for that: tried again, it would say the same for ever.

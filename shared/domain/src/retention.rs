@@ -22,17 +22,20 @@ pub enum Lasting {
     Shares,
     /// Subscriptions of browsers, after the browser was last here.
     Subscriptions,
+    /// Entries of the audit, after what they tell of.
+    Audit,
 }
 
 impl Lasting {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Tasks,
         Self::Chats,
         Self::Consents,
         Self::Grants,
         Self::Shares,
         Self::Subscriptions,
+        Self::Audit,
     ];
 
     /// What it is called in the setting.
@@ -45,6 +48,7 @@ impl Lasting {
             Self::Grants => "grants",
             Self::Shares => "shares",
             Self::Subscriptions => "subscriptions",
+            Self::Audit => "audit",
         }
     }
 
@@ -58,6 +62,7 @@ impl Lasting {
             Self::Grants => [1, 365, 3650],
             Self::Shares => [1, 7, 90],
             Self::Subscriptions => [1, 30, 365],
+            Self::Audit => [30, 365, 3650],
         }
     }
 }
@@ -108,12 +113,13 @@ impl Retention {
         self.set(kept).unwrap_or(Duration::from_secs(usual * DAY))
     }
 
-    /// The longest of them: nothing of somebody is left so long after they were here.
+    /// The longest of them but the audit: nothing else of somebody is left so long after they were here.
     #[must_use]
     pub fn longest(&self) -> Duration {
         Lasting::ALL
-            .map(|kept| self.of(kept))
             .into_iter()
+            .filter(|kept| *kept != Lasting::Audit)
+            .map(|kept| self.of(kept))
             .max()
             .unwrap_or_default()
     }
@@ -155,7 +161,7 @@ mod tests {
             let named = format!("{}={most}", kept.name());
             let set = Retention::parse(&named).unwrap();
             assert_eq!(set.set(kept), Some(Duration::from_secs(most * DAY)));
-            assert!(set.longest() >= set.of(kept));
+            assert!(set.longest() >= set.of(kept) || kept == Lasting::Audit);
         }
         assert_eq!(retention_of(|_| Some("chats=many")), Retention::default());
     }

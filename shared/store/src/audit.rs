@@ -1,13 +1,25 @@
-//! Audit events: who did what, to what, from where, with which result. One line of the log each, under the target
-//! [`TARGET`], whatever level the rest is logged at.
+//! Audit events: who did what, to what, from where, with which result. One entry of a table that is only appended to, and one line
+//! of the log under the target [`TARGET`], whatever level the rest is logged at.
 //!
 //! An event holds no secret and nothing that people wrote: actors are ids, objects are ids and names of things. It is
-//! logged after the write that it tells of, by the function that made it, once.
+//! told after the write that it tells of, by the function that made it, once. Where that write is a transaction the entry is in it
+//! ([`Store::telling`]); nothing is logged that was not to be kept.
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use domain::{Owner, Tenant};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::{Lasting, Owner, Retention, Tenant, Timestamp};
+use serde::Serialize;
+
+use crate::change::{Change, number, text};
+use crate::codec::{Item, encode, keyed, text_of};
+use crate::dynamo::Query;
+use crate::schema::{BY_TIME, EXPIRES_AT, PARTITION, SORT};
+use crate::{Page, Store, StoreError};
 
 /// What the lines are logged under.
 pub const TARGET: &str = "audit";
@@ -160,24 +172,279 @@ impl fmt::Display for Actor<'_> {
 /// The result of what succeeded.
 pub const DONE: &str = "done";
 
-impl Action {
-    /// Writes the event to the log: whose things it was done with (none for the platform's own), who did it, to what, and `done` or why
-    /// it was not. Its source is that of the request that is being answered ([`from`]).
-    pub fn log(self, tenant: Option<&Tenant>, actor: Actor<'_>, object: &str, result: &str) {
+/// What the sort keys of entries begin with.
+pub(crate) const ENTRY: &str = "ENTRY#";
+
+/// The parts that the entries of an hour lie in, so that no place takes all of a moment's.
+pub(crate) const PARTS: std::ops::Range<u8> = 0..4;
+
+/// Most bytes of an actor and of an object.
+const ID_MAX: usize = 512;
+
+/// The audit, as of now.
+#[derive(Clone, Copy)]
+pub struct Audit<'s> {
+    pub(crate) store: &'s Store,
+    pub(crate) now: Timestamp,
+}
+
+impl Audit<'_> {
+    /// What was done: whose things it was done with (none for the platform's own), who did it, to what, and `done` or why it was not. Its
+    /// source is that of the request that is being answered ([`from`]).
+    #[must_use]
+    pub fn entry(
+        &self,
+        action: Action,
+        tenant: Option<&Tenant>,
+        actor: Actor<'_>,
+        object: &str,
+        result: &str,
+    ) -> Entry {
         let source = SOURCE.try_with(|source| *source).ok().flatten();
+        Entry(Arc::new(Told {
+            tenant: tenant.cloned(),
+            action,
+            actor: bounded(&actor.to_string()),
+            object: bounded(object),
+            source,
+            result: result.to_owned(),
+            at: self.now,
+            id: self.store.mark(),
+            is_kept: AtomicBool::new(false),
+        }))
+    }
+
+    /// Keeps and logs what was done where nothing else is written with it.
+    pub async fn tell(
+        &self,
+        action: Action,
+        tenant: Option<&Tenant>,
+        actor: Actor<'_>,
+        object: &str,
+        result: &str,
+    ) {
+        self.entry(action, tenant, actor, object, result)
+            .tell(self.store)
+            .await;
+    }
+}
+
+fn bounded(text: &str) -> String {
+    text.get(..text.floor_char_boundary(ID_MAX))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// What somebody did, as it is kept and logged.
+#[derive(Debug, Clone)]
+pub struct Entry(Arc<Told>);
+
+#[derive(Debug)]
+struct Told {
+    tenant: Option<Tenant>,
+    action: Action,
+    actor: String,
+    object: String,
+    source: Option<IpAddr>,
+    result: String,
+    at: Timestamp,
+    id: String,
+    is_kept: AtomicBool,
+}
+
+/// The partition of a tenant's entries, or of the platform's own.
+pub(crate) fn partition(tenant: Option<&Tenant>) -> String {
+    format!("{}#audit", tenant.map_or("global", Tenant::prefix))
+}
+
+impl Entry {
+    /// Whether it is in the table.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.is_kept.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn keep(&self) {
+        self.0.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn item(&self, store: &Store) -> Result<Item, StoreError> {
+        let told = &*self.0;
+        let retention = match &told.tenant {
+            Some(tenant) => store.tenants().retention(tenant),
+            None => Retention::default(),
+        };
+        let at = told.at.to_string();
+        let mut item = encode(&serde_json::json!({
+            PARTITION: partition(told.tenant.as_ref()),
+            SORT: format!("{ENTRY}{at}#{}", told.id),
+            "action": told.action.name(),
+            "actor": told.actor,
+            "object": told.object,
+            "result": told.result,
+        }))?;
+        item.extend(told.source.map(|source| ("source".to_owned(), text(source))));
+        let ends = told.at.after(retention.of(Lasting::Audit)).seconds() + 1;
+        item.insert(EXPIRES_AT.to_owned(), number(ends));
+        let part = told.id.bytes().next().unwrap_or_default() % PARTS.end;
+        let hour = format!("{}#{part}", at.get(..13).unwrap_or_default());
+        item.insert(BY_TIME.partition.to_owned(), text(hour));
+        item.insert(BY_TIME.sort.to_owned(), text(at));
+        Ok(item)
+    }
+
+    /// Keeps it, unless a transaction has, and logs it. What was done is done: an entry that could not be kept fails nothing, and its
+    /// line says so.
+    pub async fn tell(self, store: &Store) {
+        if let Err(error) = self.append(store).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(error, "an audit entry was not kept, its line alone tells of it");
+        }
+        self.log();
+    }
+
+    async fn append(&self, store: &Store) -> Result<(), StoreError> {
+        // Who knows no tenants has the tables of an agent outside the platform, and no audit among them.
+        if self.is_kept() || !store.knows_tenants {
+            return Ok(());
+        }
+        let item = self.item(store)?;
+        store.put(&store.tables().audit, item, Change::new()).await?;
+        self.keep();
+        Ok(())
+    }
+
+    fn log(&self) {
+        let told = &*self.0;
         tracing::event!(
             target: TARGET,
             tracing::Level::INFO,
-            audit.action = self.name(),
-            audit.actor = %actor,
-            audit.object = object,
-            audit.source = source.map(tracing::field::display),
-            audit.result = result,
-            tenant.id = tenant.map(Tenant::name),
-            tenant.prefix = tenant.map(Tenant::prefix),
+            audit.action = told.action.name(),
+            audit.actor = told.actor,
+            audit.object = told.object,
+            audit.source = told.source.map(tracing::field::display),
+            audit.result = told.result,
+            audit.id = told.id,
+            audit.kept = self.is_kept(),
+            tenant.id = told.tenant.as_ref().map(Tenant::name),
+            tenant.prefix = told.tenant.as_ref().map(Tenant::prefix),
             "audit"
         );
     }
+}
+
+/// An entry, as it is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// When, by its writer's clock.
+    pub at: Timestamp,
+    /// Its id.
+    pub id: String,
+    /// What was done: an [`Action`]'s name.
+    pub action: String,
+    /// Who did it.
+    pub actor: String,
+    /// To what.
+    pub object: String,
+    /// [`DONE`], or why not.
+    pub result: String,
+    /// From where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// Which entries are asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Asked<'a> {
+    /// Of this action.
+    pub action: Option<&'a str>,
+    /// By this actor.
+    pub actor: Option<&'a str>,
+    /// Not before.
+    pub from: Option<Timestamp>,
+    /// Before.
+    pub to: Option<Timestamp>,
+    /// Older than the page before.
+    pub cursor: Option<&'a str>,
+    /// At most so many.
+    pub most: usize,
+}
+
+/// Most pages of a query in one answer: of what few entries are asked for, the next cursor goes on.
+const LOOKS: usize = 10;
+
+impl Audit<'_> {
+    /// A tenant's entries, or the platform's own, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError::BadCursor`] for a cursor that is none; otherwise what the database says.
+    pub async fn list(&self, tenant: Option<&Tenant>, asked: &Asked<'_>) -> Result<Page<Kept>, StoreError> {
+        let table = &self.store.tables().audit;
+        let pk = partition(tenant);
+        let bad = || StoreError::BadCursor;
+        let start = asked.cursor.map(|cursor| {
+            let sk = URL_SAFE_NO_PAD
+                .decode(cursor)
+                .ok()
+                .and_then(|sk| String::from_utf8(sk).ok());
+            let sk = sk.filter(|sk| sk.starts_with(ENTRY) && sk.len() <= ID_MAX);
+            sk.map(|sk| keyed(&(pk.clone(), sk))).ok_or_else(bad)
+        });
+        let mut start = start.transpose()?;
+        let end = |time: Option<Timestamp>, open: &str| time.map_or(open.to_owned(), |time| time.to_string());
+        let mut values = vec![
+            (":pk", text(&pk)),
+            (":from", text(format!("{ENTRY}{}", end(asked.from, "0")))),
+            (":to", text(format!("{ENTRY}{}", end(asked.to, "~")))),
+            (":now", number(self.now.seconds())),
+        ];
+        let mut filter = "#expires_at > :now".to_owned();
+        if let Some(action) = asked.action {
+            values.push((":action", text(action)));
+            filter += " AND #action = :action";
+        }
+        if let Some(actor) = asked.actor {
+            values.push((":actor", text(actor)));
+            filter += " AND #actor = :actor";
+        }
+        let mut items = Vec::new();
+        for _ in 0..LOOKS {
+            let left = asked.most.saturating_sub(items.len());
+            let query = Query {
+                table,
+                condition: "#pk = :pk AND #sk BETWEEN :from AND :to",
+                filter: Some(&filter),
+                values: values.clone(),
+                limit: u32::try_from(left).ok(),
+                backwards: true,
+                start,
+                ..Query::default()
+            };
+            let (found, next) = self.store.query(query).await?;
+            items.extend(found.iter().filter_map(kept));
+            start = next;
+            if start.is_none() || items.len() >= asked.most {
+                break;
+            }
+        }
+        let next = start.as_ref().and_then(|last| text_of(last, SORT));
+        Ok(Page {
+            items,
+            next: next.map(|sk| URL_SAFE_NO_PAD.encode(sk)),
+        })
+    }
+}
+
+fn kept(item: &Item) -> Option<Kept> {
+    let field = |name: &str| text_of(item, name).map(str::to_owned);
+    Some(Kept {
+        at: Timestamp::parse(&field("at")?)?,
+        id: field(SORT)?.rsplit('#').next()?.to_owned(),
+        action: field("action")?,
+        actor: field("actor")?,
+        object: field("object")?,
+        result: field("result")?,
+        source: field("source"),
+    })
 }
 
 /// Does the work of a request that came from this address, as the gateway saw it.

@@ -41,6 +41,7 @@ mod private_types;
 mod purge;
 mod record;
 pub mod schema;
+mod seals;
 mod sessions;
 mod tasks;
 mod tenants;
@@ -53,7 +54,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use domain::{Entropy, SignInRule, SystemEntropy};
+use domain::{Entropy, SignInRule, SystemEntropy, Timestamp};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 pub use cards::{
@@ -79,6 +80,7 @@ pub use page::{Page, PageRequest};
 pub use private_types::PrivateTypes;
 pub use purge::{Purge, PurgeError, Purged};
 pub use schema::Tables;
+pub use seals::{Fault, GRACE, IsSigned, LATE, Sign, Verified};
 pub use sessions::{
     Access, Added, Adopted, Chat, Conversation, GuestBefore, KnownPerson, LiveSession, MAX_SUBSCRIPTIONS,
     Member, Opened, Person, Profile, PushSubscription, Pushes, SHARES_MAX, Session, Sessions, Share,
@@ -103,6 +105,8 @@ pub struct Store {
     sign_in: Option<Arc<sessions::Ruled>>,
     /// Whether its records say which tenants there are.
     knows_tenants: bool,
+    /// What its transactions carry into the audit.
+    tells: Option<audit::Entry>,
 }
 
 struct Inner {
@@ -163,6 +167,7 @@ impl Store {
             entropy: Arc::new(SystemEntropy),
             sign_in: None,
             knows_tenants: true,
+            tells: None,
         }
     }
 
@@ -190,6 +195,21 @@ impl Store {
             knows_tenants,
             ..self
         }
+    }
+
+    /// The same store, whose next transaction carries this entry into the audit: what is told of was done, or neither was.
+    #[must_use]
+    pub fn telling(&self, entry: &audit::Entry) -> Self {
+        Self {
+            tells: Some(entry.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// The audit, as of now.
+    #[must_use]
+    pub fn audit(&self, now: Timestamp) -> audit::Audit<'_> {
+        audit::Audit { store: self, now }
     }
 
     /// Creates the tables that are not there yet: for the local system and for tests.

@@ -19,7 +19,7 @@ use crate::change::{Change, names, number, text};
 use crate::codec::{Item, Key, key_of, keyed, text_of};
 use crate::dynamo::{Query, Written};
 use crate::error::failed;
-use crate::schema::TENANTS;
+use crate::schema::{AUDIT, TENANTS};
 use crate::tenants::{GONE, PREFIX, REMOVED, STATUS, gone_key, key};
 use crate::transact::{Transacted, Writes};
 use crate::{Store, StoreError, count};
@@ -174,7 +174,8 @@ impl Purge<'_> {
         }
         let since = self.begin(tenant, now).await?;
         for (table, kind) in self.store.tables().each() {
-            if kind == TENANTS {
+            // Nobody deletes of the audit: it ends by itself.
+            if kind == TENANTS || kind == AUDIT {
                 continue;
             }
             let writing = Mutex::new(());

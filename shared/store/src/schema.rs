@@ -67,6 +67,13 @@ pub const BY_DUE: Index = Index {
     sort: "due_at",
     beside: &[],
 };
+/// Entries of the audit of each hour, over all tenants: readable by the sweeper only.
+pub const BY_TIME: Index = Index {
+    name: "by_time",
+    partition: "hour",
+    sort: "at",
+    beside: &[],
+};
 
 /// Tasks with their events and push configurations, and the message ids they came from.
 pub const TASKS: Table = Table {
@@ -98,8 +105,13 @@ pub const TENANTS: Table = Table {
     name: "tenants",
     indexes: &[],
 };
+/// Who did what: it is only appended to.
+pub const AUDIT: Table = Table {
+    name: "audit",
+    indexes: &[BY_TIME],
+};
 /// Every table.
-pub const ALL: [Table; 6] = [TASKS, SESSIONS, REGISTRY, IDENTITY, ORDERS, TENANTS];
+pub const ALL: [Table; 7] = [TASKS, SESSIONS, REGISTRY, IDENTITY, ORDERS, TENANTS, AUDIT];
 
 /// The names of the tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,6 +128,8 @@ pub struct Tables {
     pub orders: String,
     /// [`TENANTS`]
     pub tenants: String,
+    /// [`AUDIT`]
+    pub audit: String,
 }
 
 impl Tables {
@@ -130,10 +144,11 @@ impl Tables {
             identity: name(IDENTITY),
             orders: name(ORDERS),
             tenants: name(TENANTS),
+            audit: name(AUDIT),
         }
     }
 
-    pub(crate) fn each(&self) -> [(&str, Table); 6] {
+    pub(crate) fn each(&self) -> [(&str, Table); 7] {
         [
             (&self.tasks, TASKS),
             (&self.sessions, SESSIONS),
@@ -141,6 +156,7 @@ impl Tables {
             (&self.identity, IDENTITY),
             (&self.orders, ORDERS),
             (&self.tenants, TENANTS),
+            (&self.audit, AUDIT),
         ]
     }
 }
@@ -334,6 +350,9 @@ kinds! {
     "identity" "*#client#*" "*" Stays("applications, which go with the tenant");
     "identity" "*" "*" Ends("codes, refresh tokens, sign-ins and failures, each its own time");
     "orders" "*" "*" Stays("made-up data of the order agent, imported and removed by its operator");
+    "audit" "*#seals" "CURSOR" Stays("up to when everything is sealed: one item, written over");
+    "audit" "*#seals" "SEAL#*" Ends("with the last of its entries");
+    "audit" "*#audit" "ENTRY#*" Ends("audit, after what it tells of");
     "tenants" "*" "*" Stays("the tenant itself, and that a name was one");
 }
 

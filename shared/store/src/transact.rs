@@ -39,8 +39,12 @@ impl Store {
     ///
     /// All tries share one client token, so that a repeat of what was written already, only that the answer was lost,
     /// is answered as done. A transaction that was canceled leaves its token as good as new.
-    pub(crate) async fn transact(&self, writes: Writes) -> Result<Transacted, StoreError> {
+    pub(crate) async fn transact(&self, mut writes: Writes) -> Result<Transacted, StoreError> {
         const OPERATION: &str = "TransactWriteItems";
+        let tells = self.tells.as_ref().filter(|entry| !entry.is_kept());
+        if let Some(entry) = tells {
+            writes.put(&self.tables().audit, entry.item(self)?, Change::new())?;
+        }
         let large = writes.size > LARGE;
         let items = writes.checked()?;
         let request = self
@@ -61,6 +65,7 @@ impl Store {
             let error = match sent {
                 Ok(answer) => {
                     count::written(answer.consumed_capacity());
+                    tells.inspect(|entry| entry.keep());
                     return Ok(Transacted::Done);
                 }
                 Err(error) => error,

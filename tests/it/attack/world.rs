@@ -542,7 +542,7 @@ async fn ended_sessions(local: &Local, victim: &User) -> Vec<String> {
         let own = user.get("/api/chats/victims-chat/messages").await;
         assert_eq!(own.status, 200, "{name} is there before: {own:?}");
         local.clock.advance(Duration::from_secs(1));
-        let people = idp::People::of_operator(store, &acme);
+        let people = idp::People::of_operator(store, &acme, local.clock.now());
         match name {
             "gone" => people.remove(name).await.expect("removed"),
             "changed" => {

@@ -359,6 +359,12 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "agents are removed",
     ),
     (
+        "ChatApiFunction",
+        "Audit",
+        "dynamodb:Query",
+        "an admin reads who did what",
+    ),
+    (
         "TaskSweeperFunction",
         "EveryAgentsQueue",
         "sqs:SendMessage",

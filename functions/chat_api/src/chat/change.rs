@@ -10,13 +10,12 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 use store::Chat;
-use store::audit::Action;
+use store::audit::{self, Action};
 
 use crate::chat::list::shown;
 use crate::error::RouteError;
 use crate::session::guard::{FromHere, MayChange};
 use crate::session::owned::{MaybeChat, OwnedChat};
-use crate::share::link::told;
 use crate::state::AppState;
 
 /// Most characters of a title that its user gives.
@@ -60,7 +59,8 @@ pub(crate) async fn delete(
         .end_shares_of(&room.tenant, &chat.owner, &chat.context_id)
         .await?;
     if ended > 0 {
-        told(&room, Action::ShareEnd, &chat.owner, "chat");
+        room.tell(Action::ShareEnd, &chat.owner, "chat", audit::DONE)
+            .await;
     }
     // What was said stands in its tasks too.
     let of = (&room.tenant, &chat.owner);

@@ -11,7 +11,7 @@ use domain::{AgentId, Owner, TaskId, Timestamp};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor};
+use store::audit::{self, Action};
 use store::{Access, Member, PageRequest};
 
 use crate::error::RouteError;
@@ -123,12 +123,10 @@ pub(crate) async fn end(
     let ended = room.end(&admin, (&kind, &id), of.as_ref()).await;
     // Nothing that is not there is written down in the words of whoever asks.
     if !matches!(ended, Err(RouteError::NotFound)) {
-        Action::AdminAccess.log(
-            Some(&room.tenant),
-            Actor::Owner(&admin.owner),
-            &format!("{kind}/{id}"),
-            ended.as_ref().map_or_else(RouteError::code, |()| audit::DONE),
-        );
+        let result = ended.as_ref().map_or_else(RouteError::code, |()| audit::DONE);
+        let object = format!("{kind}/{id}");
+        room.tell(Action::AdminAccess, &admin.owner, &object, result)
+            .await;
     }
     ended.map(|()| StatusCode::NO_CONTENT)
 }

@@ -12,7 +12,7 @@ use domain::{AgentId, Owner, TaskId};
 use http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor};
+use store::audit::{self, Action};
 use store::{ROLES, SignedIn, kept_bytes};
 
 use crate::chat::list::parameter;
@@ -98,12 +98,8 @@ pub(crate) async fn act(
         Verb::Check | Verb::Disable | Verb::Enable => json!({}),
     };
     let agent = room.registry.act(&owner, id, (verb, &body)).await?;
-    Action::OpsAgent.log(
-        Some(&room.tenant),
-        Actor::Owner(&owner),
-        &format!("{id}/{}", verb.name()),
-        audit::DONE,
-    );
+    let object = format!("{id}/{}", verb.name());
+    room.tell(Action::OpsAgent, &owner, &object, audit::DONE).await;
     Ok(Json(shown(&agent)))
 }
 

@@ -17,7 +17,7 @@ use http::Method;
 use outbound::{CallError, below};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor};
+use store::audit::{self, Action};
 use url::Url;
 
 use crate::error::RouteError;
@@ -114,12 +114,8 @@ pub(crate) async fn replay(
         }
         (status, _) => return Err(RouteError::Agent(CallError::Status(status))),
     }
-    Action::OpsReplay.log(
-        Some(&room.tenant),
-        Actor::Owner(&owner),
-        &format!("{}/{}", sender.id, which.task_id),
-        audit::DONE,
-    );
+    let object = format!("{}/{}", sender.id, which.task_id);
+    room.tell(Action::OpsReplay, &owner, &object, audit::DONE).await;
     Ok(Json(json!({})))
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod agents;
+pub(crate) mod audit;
 pub(crate) mod deliveries;
 pub(crate) mod eval;
 pub(crate) mod keys;

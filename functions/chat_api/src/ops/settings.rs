@@ -10,7 +10,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use domain::{RETENTION, SHARES, SettingChange, TIME_ZONE};
 use serde_json::Value;
-use store::audit::{self, Action, Actor};
+use store::audit::{self, Action};
 use store::{Member, PageRequest, TenantSettings};
 
 use crate::error::RouteError;
@@ -64,12 +64,8 @@ pub(crate) async fn change(
         )
     })?;
     for each in &changes {
-        Action::TenantSet.log(
-            Some(&room.tenant),
-            Actor::Owner(&admin.owner),
-            each.key(),
-            audit::DONE,
-        );
+        room.tell(Action::TenantSet, &admin.owner, each.key(), audit::DONE)
+            .await;
     }
     Ok(Json(shown(&room, &set).await?))
 }

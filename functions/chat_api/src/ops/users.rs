@@ -15,7 +15,7 @@ use http::{Method, StatusCode};
 use outbound::CallError;
 use serde_json::Value;
 use store::SignedIn;
-use store::audit::{self, Action, Actor};
+use store::audit::{self, Action};
 use url::Url;
 
 use crate::error::RouteError;
@@ -80,7 +80,8 @@ pub(crate) async fn add(
         &admin,
         &format!("{}/add", domain::clean(named, USERNAME_MAX)),
         &added,
-    );
+    )
+    .await;
     let (status, user) = added?;
     Ok((status, Json(user)).into_response())
 }
@@ -100,7 +101,7 @@ pub(crate) async fn change(
     }
     let url = at(&room, &username, None)?;
     let changed = ask(&room, &admin, (Method::PATCH, &url), Some(&body)).await;
-    told(&room, &admin, &format!("{username}/change"), &changed);
+    told(&room, &admin, &format!("{username}/change"), &changed).await;
     Ok(Json(changed?.1).into_response())
 }
 
@@ -116,7 +117,7 @@ pub(crate) async fn remove(
     }
     let url = at(&room, &username, None)?;
     let removed = ask(&room, &admin, (Method::DELETE, &url), None).await;
-    told(&room, &admin, &format!("{username}/remove"), &removed);
+    told(&room, &admin, &format!("{username}/remove"), &removed).await;
     removed.map(|(status, _)| status)
 }
 
@@ -133,7 +134,7 @@ pub(crate) async fn act(
     let url = at(&room, &username, Some(verb))?;
     let body = Value::Object(serde_json::Map::new());
     let done = ask(&room, &admin, (Method::POST, &url), Some(&body)).await;
-    told(&room, &admin, &format!("{username}/{verb}"), &done);
+    told(&room, &admin, &format!("{username}/{verb}"), &done).await;
     match done? {
         (status @ StatusCode::NO_CONTENT, _) => Ok(status.into_response()),
         (status, user) => Ok((status, Json(user)).into_response()),
@@ -211,11 +212,7 @@ pub(crate) async fn ask(
 }
 
 /// Tells of a change and from where it was asked for; the authorization server tells of it too, and knows us alone.
-fn told(room: &AppState, admin: &Admin, object: &str, done: &Result<(StatusCode, Value), RouteError>) {
-    Action::AdminUser.log(
-        Some(&room.tenant),
-        Actor::Owner(&admin.owner),
-        object,
-        done.as_ref().map_or_else(RouteError::code, |_| audit::DONE),
-    );
+async fn told(room: &AppState, admin: &Admin, object: &str, done: &Result<(StatusCode, Value), RouteError>) {
+    let result = done.as_ref().map_or_else(RouteError::code, |_| audit::DONE);
+    room.tell(Action::AdminUser, &admin.owner, object, result).await;
 }

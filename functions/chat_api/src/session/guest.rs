@@ -15,7 +15,7 @@ use domain::{ExposeSecret, Owner};
 use http::HeaderMap;
 use http::header::SET_COOKIE;
 use serde_json::{Value, json};
-use store::audit::{self, Action, Actor};
+use store::audit::{self, Action};
 use store::{Adopted, GuestBefore, LiveSession, PageRequest, Pushes, Session};
 
 use crate::error::RouteError;
@@ -104,12 +104,8 @@ async fn take_over(room: &AppState, hash: &str, asked: &Asked) -> Result<Respons
     let cookie = rotated(room, hash, &guest.owner).await?;
     // In other browsers they sign in once more, and find the same there.
     sessions.end_sessions_of(tenant, person, None).await?;
-    Action::ChatTakeOver.log(
-        Some(tenant),
-        Actor::Owner(person),
-        guest.owner.as_str(),
-        audit::DONE,
-    );
+    room.tell(Action::ChatTakeOver, person, guest.owner.as_str(), audit::DONE)
+        .await;
     let mut response = Json(json!({"taken": true})).into_response();
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)

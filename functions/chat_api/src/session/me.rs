@@ -12,7 +12,7 @@ use axum::extract::State;
 use domain::ExposeSecret;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
-use store::audit::{self, Action, Actor};
+use store::audit::{self, Action};
 
 use crate::error::RouteError;
 use crate::ops::agents::CHANGES_FOR;
@@ -51,11 +51,7 @@ pub(crate) async fn erase(
         Some(_) => (StatusCode::OK, audit::DONE),
         None => (StatusCode::ACCEPTED, "waiting"),
     };
-    Action::PersonErase.log(
-        Some(&room.tenant),
-        Actor::Owner(&session.owner),
-        &erasure.id,
-        result,
-    );
+    room.tell(Action::PersonErase, &session.owner, &erasure.id, result)
+        .await;
     Ok((status, Json(erasure.certificate())))
 }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
-use domain::{ExposeSecret, Lasting, Owner, Task, TaskState};
+use domain::{ExposeSecret, Lasting, Task, TaskState};
 use http::StatusCode;
 use outbound::below;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use store::audit::{self, Action, Actor};
+use store::audit::Action;
 use store::{SHARES_MAX, Share, SharedAgent};
 
 use crate::error::RouteError;
@@ -96,8 +96,11 @@ pub(crate) async fn make(
         ends_at: now.after(retention.of(Lasting::Shares)),
     };
     let hash = auth::token::hash(token.expose_secret());
-    sessions.share(tenant, &hash, &share).await?;
-    told(&room, Action::ShareMake, &share.owner, &share.task.to_string());
+    // Of a share its task is told, and never its link.
+    let entry = room.entry(Action::ShareMake, &share.owner, &share.task.to_string());
+    let store = room.store.telling(&entry);
+    store.sessions().share(tenant, &hash, &share).await?;
+    entry.tell(&store).await;
     let link = below(&room.base, &format!("share/{}", token.expose_secret()));
     let mut view = shown(&share);
     if let Some(fields) = view.as_object_mut() {
@@ -128,13 +131,10 @@ pub(crate) async fn end(
     _: FromHere,
     OwnedTask { task, owner, .. }: OwnedTask,
 ) -> Result<StatusCode, RouteError> {
-    if room
-        .store
-        .sessions()
-        .end_share(&room.tenant, &owner, task.id)
-        .await?
-    {
-        told(&room, Action::ShareEnd, &owner, &task.id.to_string());
+    let entry = room.entry(Action::ShareEnd, &owner, &task.id.to_string());
+    let store = room.store.telling(&entry);
+    if store.sessions().end_share(&room.tenant, &owner, task.id).await? {
+        entry.tell(&store).await;
     }
     Ok(StatusCode::NO_CONTENT)
 }
@@ -159,11 +159,6 @@ pub(crate) async fn list(
         }
     }
     Ok(Json(json!({ "shares": listed })))
-}
-
-/// Tells of a share, and never of its link.
-pub(crate) fn told(room: &AppState, action: Action, owner: &Owner, object: &str) {
-    action.log(Some(&room.tenant), Actor::Owner(owner), object, audit::DONE);
 }
 
 fn shown(share: &Share) -> Value {

@@ -74,7 +74,7 @@ async fn a_removed_user_has_nothing_any_more_nor_has_the_next_of_that_name() {
     let got = Got::all(&idp).await;
     idp.advance(5);
     let tenant = acme();
-    let people = People::of_operator(&idp.store, &tenant);
+    let people = People::of_operator(&idp.store, &tenant, idp.clock.now());
     people.remove("ada").await.unwrap();
     got.is_over(&idp).await;
 
@@ -105,7 +105,7 @@ impl Got {
             roles: Vec::new(),
         };
         let tenant = acme();
-        let people = People::of_operator(&idp.store, &tenant);
+        let people = People::of_operator(&idp.store, &tenant, idp.clock.now());
         let add = || people.add(&ada, idp.clock.now(), &SystemEntropy);
         add().await.unwrap();
         assert!(matches!(add().await, Err(ProvisionError::Taken(_))));
@@ -121,7 +121,7 @@ async fn a_new_password_ends_what_was_begun_with_the_old_one() {
     let new: SecretString = "another password".into();
     let at = (idp.clock.now(), &SystemEntropy as &dyn domain::Entropy);
     let tenant = acme();
-    let people = People::of_operator(&idp.store, &tenant);
+    let people = People::of_operator(&idp.store, &tenant, idp.clock.now());
     people.reset("ada", &new, at).await.unwrap();
     got.is_over(&idp).await;
     let page = got.browser.authorize(&idp, &request()).await;

@@ -358,7 +358,7 @@ async fn an_application_may_what_its_admin_may_and_no_longer_than_that() {
             display_name: None,
         };
         let tenant = acme();
-        idp::People::of_operator(&idp.store, &tenant)
+        idp::People::of_operator(&idp.store, &tenant, idp.clock.now())
             .change("ada", &change)
             .await
             .unwrap();
@@ -407,7 +407,7 @@ async fn an_application_may_what_its_admin_may_and_no_longer_than_that() {
     assert_eq!(list().await, StatusCode::OK);
     idp.advance(2);
     let tenant = acme();
-    let people = idp::People::of_operator(&idp.store, &tenant);
+    let people = idp::People::of_operator(&idp.store, &tenant, idp.clock.now());
     people.end("ada", idp.clock.now()).await.unwrap();
     assert_eq!(list().await, StatusCode::UNAUTHORIZED);
     people.remove("ada").await.unwrap();

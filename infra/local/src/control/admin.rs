@@ -21,6 +21,8 @@
 //! | `PATCH /admin/tenants/{name}/settings` with `{"key": "value"}`, `null` to unset | changes its settings, all of these or none |
 //! | `PUT /admin/tenants/{name}/logo` with `{"logo": "Base64"}` | gives its page a logo |
 //! | `DELETE /admin/tenants/{name}/logo` | takes the logo away |
+//! | `GET /admin/tenants/{name}/audit?since=TIME&verify=true` | who did what, the newest first; or what a look at it against its seals found |
+//! | `GET /admin/audit?since=TIME&verify=true` | the same of the platform's own |
 //! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took and its tasks cost, by day, the newest first; with `task=ID` what that one cost |
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/tenants/{name}/token` with `{"owner", "audience", "scope"}` | makes a token of the tenant's, good for five minutes |
@@ -31,6 +33,7 @@
 //! | `POST /admin/mqtt/imports` with `{"add": [RULE], "remove": [RULE]}` | changes that |
 //! | `GET /admin/environments/{tenant}` | what the functions' environments are to hold, outside of this process |
 
+mod audit;
 mod brand;
 mod broker;
 mod imports;
@@ -160,6 +163,8 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
             "takes a tenant's logo away",
             brand::remove,
         )
+        .get("/tenants/{name}/audit", "tells who did what", audit::tenant)
+        .get("/audit", "tells who did what to the platform", audit::platform)
         .get(
             "/tenants/{name}/usage",
             "tells what a tenant's models took",

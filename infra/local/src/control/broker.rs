@@ -5,7 +5,7 @@ use domain::{SecretString, SystemEntropy, Tenant};
 use idp::{NewClient, provision};
 use store::audit::Action;
 
-use super::{Change, Control, told};
+use super::{Change, Control};
 use crate::address::plain;
 use crate::data::secrets::Stored;
 use crate::error::{ChangeError, StartError};
@@ -46,7 +46,9 @@ impl Control {
         let draft = self.draft(&vault, kept)?;
         let current = self.take_over(&mut vault, draft, Change::Of(&tenant)).await?;
         self.list(&current.endpoints)?;
-        told(Action::TenantSet, Some(&tenant), &format!("mqtt {client}"));
+        self.site
+            .told(Action::TenantSet, Some(&tenant), &format!("mqtt {client}"))
+            .await;
         Ok(AdmittedClient {
             address,
             password,
@@ -68,7 +70,9 @@ impl Control {
         if let Some(broker) = &self.site.outside.mqtt {
             broker.admit(&current, None)?;
         }
-        told(Action::TenantSet, Some(&tenant), &format!("mqtt {client}"));
+        self.site
+            .told(Action::TenantSet, Some(&tenant), &format!("mqtt {client}"))
+            .await;
         Ok(())
     }
 

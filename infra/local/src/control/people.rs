@@ -4,7 +4,7 @@ use domain::{Owner, SecretString, Tenant};
 use idp::People;
 use store::audit::Action;
 
-use super::{Change, Control, Site, told};
+use super::{Change, Control, Site};
 use crate::data::secrets::{SignIn, Stored, Vault};
 use crate::error::{ChangeError, StartError};
 use crate::functions::identity;
@@ -32,7 +32,7 @@ impl Control {
             password: password.clone(),
             roles: roles.to_vec(),
         };
-        let people = People::of_operator(store, &tenant);
+        let people = People::of_operator(store, &tenant, self.site.clock.now());
         people.add(&user, clock.now(), &**entropy).await?;
         let kept = |stored: &mut Stored| stored.put_user(&tenant, (username, roles), &password);
         self.keep_users(&mut vault, kept).await?;
@@ -55,7 +55,7 @@ impl Control {
         } = &self.site;
         let password = idp::new_password(&**entropy);
         let at = (clock.now(), &**entropy);
-        let people = People::of_operator(store, &tenant);
+        let people = People::of_operator(store, &tenant, self.site.clock.now());
         people.reset(username, &password, at).await?;
         let current = self.now();
         let own = current.secrets.tenants.get(&tenant);
@@ -72,7 +72,7 @@ impl Control {
     pub(crate) async fn remove_user(&self, name: &Tenant, username: &str) -> Result<(), ChangeError> {
         let mut vault = self.vault.lock().await;
         let tenant = self.named(name)?;
-        let people = People::of_operator(&self.site.store, &tenant);
+        let people = People::of_operator(&self.site.store, &tenant, self.site.clock.now());
         people.remove(username).await?;
         let kept = |stored: &mut Stored| stored.remove_user(&tenant, username);
         self.keep_users(&mut vault, kept).await
@@ -164,7 +164,9 @@ impl Control {
                 .await
                 .map_err(part)?;
         }
-        told(Action::UserEnd, Some(&tenant), subject.as_str());
+        self.site
+            .told(Action::UserEnd, Some(&tenant), subject.as_str())
+            .await;
         Ok(())
     }
 
@@ -183,7 +185,9 @@ impl Control {
             .await
             .map_err(part)?
         {
-            told(Action::PersonErase, Some(&tenant), &erasure.id);
+            self.site
+                .told(Action::PersonErase, Some(&tenant), &erasure.id)
+                .await;
             told_of.push(erasure.certificate());
         }
         Ok(told_of)

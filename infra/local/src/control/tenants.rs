@@ -9,7 +9,7 @@ use store::audit::Action;
 use store::{Purged, StoreError};
 use tokio::task::JoinSet;
 
-use super::{Change, Control, told};
+use super::{Change, Control};
 use crate::control::registration::Registrar;
 use crate::data::current::Current;
 use crate::data::endpoints::Endpoints;
@@ -30,7 +30,9 @@ impl Control {
             self.known_to_all(&current, &own).await?;
         }
         self.list(&current.endpoints)?;
-        told(Action::TenantAdd, Some(&tenant), tenant.prefix());
+        self.site
+            .told(Action::TenantAdd, Some(&tenant), tenant.prefix())
+            .await;
         Ok((current, tenant))
     }
 
@@ -47,7 +49,9 @@ impl Control {
         let users = current.secrets.removed.get(&tenant).unwrap_or(&nobody);
         self.clear(&tenant, users, &registrar(&current.endpoints)).await?;
         self.list(&current.endpoints)?;
-        told(Action::TenantRemove, Some(&tenant), tenant.prefix());
+        self.site
+            .told(Action::TenantRemove, Some(&tenant), tenant.prefix())
+            .await;
         Ok(())
     }
 
@@ -65,7 +69,9 @@ impl Control {
             let purged = purge.run(&tenant, self.site.clock.now()).await;
             let purged = purged.map_err(StartError::part("purge"))?;
             let items = purged.removed.values().sum::<u64>();
-            told(Action::TenantPurge, Some(&tenant), &format!("{items} items"));
+            self.site
+                .told(Action::TenantPurge, Some(&tenant), &format!("{items} items"))
+                .await;
             done.push(purged);
         }
         Ok(done)
@@ -88,7 +94,7 @@ impl Control {
             due.map_err(StartError::part("table of tasks"))?;
             Action::TenantResume
         };
-        told(action, Some(&tenant), tenant.prefix());
+        self.site.told(action, Some(&tenant), tenant.prefix()).await;
         Ok(())
     }
 
@@ -98,11 +104,11 @@ impl Control {
         let _nothing_else_changes = self.vault.lock().await;
         let tenant = self.named(name)?;
         let set = self.site.store.tenants().set(&tenant, changes).await;
-        self.is_set(set, (name, &tenant), "settings")
+        self.is_set(set, (name, &tenant), "settings").await
     }
 
     /// What became of a change of a tenant's settings.
-    fn is_set(
+    async fn is_set(
         &self,
         set: Result<bool, StoreError>,
         (name, tenant): (&Tenant, &Tenant),
@@ -111,7 +117,7 @@ impl Control {
         if !set.map_err(StartError::part("table of tenants"))? {
             return Err(self.unknown(name));
         }
-        told(Action::TenantSet, Some(tenant), what);
+        self.site.told(Action::TenantSet, Some(tenant), what).await;
         Ok(())
     }
 
@@ -124,7 +130,7 @@ impl Control {
         let _nothing_else_changes = self.vault.lock().await;
         let tenant = self.named(name)?;
         let set = self.site.store.tenants().set_logo(&tenant, logo).await;
-        self.is_set(set, (name, &tenant), "logo")
+        self.is_set(set, (name, &tenant), "logo").await
     }
 
     /// Clears away what the MQTT broker has of a tenant's agents, once they have left it, and lets them in no more.

@@ -1,6 +1,7 @@
 //! Every item is of a kind that is written down, and has an end where its kind says so.
 
 use serde_json::Value;
+use store::audit::{Action, Actor, DONE};
 use store::schema::{KINDS, Life, kind_of};
 use store_testing::Database;
 
@@ -9,7 +10,9 @@ use crate::*;
 /// What is wrong with the items of these tables: of no kind, or without the end that their kind has. A task that is not over has none, nor has
 /// what hangs on it.
 fn wrong(database: &Database) -> Vec<String> {
-    let tables = ["tasks", "sessions", "registry", "identity", "orders", "tenants"];
+    let tables = [
+        "tasks", "sessions", "registry", "identity", "orders", "tenants", "audit",
+    ];
     let items = tables.map(|table| (table, database.everything(&format!("switchyard-{table}"))));
     let text = |item: &Value, name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
     let all = || items.iter().flat_map(|(_, items)| items);
@@ -53,6 +56,13 @@ async fn every_item_has_an_end_or_a_reason_for_none() {
     assert_eq!(wrong(&database), Vec::<String>::new());
     let (store, database) = store_testing::start().await;
     erasure::lives(&store, 1, "words").await;
+    let (acme, guest) = (tenant("acme"), owner("guest-1"));
+    let told = store.audit(now());
+    told.tell(Action::ShareEnd, Some(&acme), Actor::Owner(&guest), "chat", DONE)
+        .await;
+    told.tell(Action::TypeDeclare, None, Actor::Operator, "weather", DONE)
+        .await;
+    assert_eq!(database.everything("switchyard-audit").len(), 2);
     store
         .erasures()
         .erase(&tenant("acme"), &owner("guest-2"), None, now())

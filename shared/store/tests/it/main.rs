@@ -7,6 +7,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod audit;
 mod cards;
 mod chance;
 mod configs;

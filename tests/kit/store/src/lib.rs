@@ -113,10 +113,22 @@ impl Database {
         }
     }
 
-    /// Puts an item, in DynamoDB's JSON, in the place of whatever lies there.
+    /// Deletes an item of a table.
     ///
     /// # Panics
-    /// Where the table refuses it.
+    /// Where the table is missing.
+    pub fn delete(&self, table: &str, item: &Value) {
+        let key = json!({ "pk": item["pk"], "sk": item["sk"] });
+        needed(
+            self.0
+                .answer("DeleteItem", &json!({ "TableName": table, "Key": key })),
+        );
+    }
+
+    /// Puts an item into a table as it is.
+    ///
+    /// # Panics
+    /// Where the table is missing.
     pub fn put(&self, table: &str, item: &Value) {
         needed(
             self.0

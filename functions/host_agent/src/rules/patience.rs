@@ -88,7 +88,8 @@ impl Patience {
             (Transport::JsonRpc | Transport::Rest, 0) => self.first_look,
             (Transport::JsonRpc | Transport::Rest, looks) => growing(self.next_looks, looks),
         };
-        match job.failing_since {
+        // Failures of before its last news count no more.
+        match job.failing_since.filter(|since| *since >= job.updated_at) {
             None => wait.min(self.limit / 3),
             Some(_) => wait,
         }
@@ -183,18 +184,21 @@ mod tests {
         Timestamp::from_millis(1_767_225_600_000 + seconds * 1_000)
     }
 
-    /// A job that its agent's bare word settled at second 9.
-    fn settled(state: TaskState) -> Job {
-        let mut job = domain::testing::job(at(0));
-        let update = RemoteUpdate::of(state);
-        let news = Notification {
+    /// The bare word of a job's agent.
+    fn word(state: TaskState) -> Notification {
+        Notification {
             remote_task_id: Some(RemoteTaskId::parse("r-1").unwrap()),
-            update: Some(update),
+            update: Some(RemoteUpdate::of(state)),
             artifacts: Vec::new(),
             snapshot: false,
             responder: None,
-        };
-        job.note(news, at(9));
+        }
+    }
+
+    /// A job that its agent's bare word settled at second 9.
+    fn settled(state: TaskState) -> Job {
+        let mut job = domain::testing::job(at(0));
+        job.note(word(state), at(9));
         job
     }
 
@@ -220,6 +224,23 @@ mod tests {
         // The second attempt came an hour late.
         assert!(patience.is_used_up(&failing(2, 3_600)));
         assert_eq!(patience.next(&failing(2, 3_600)), None);
+    }
+
+    #[test]
+    fn sends_that_failed_put_no_look_off_once_the_agent_is_heard_of() {
+        let patience = Patience::default();
+        let mut job = Job {
+            attempts: 11,
+            failing_since: Some(at(0)),
+            ..domain::testing::job(at(0))
+        };
+        job.note(word(TaskState::Submitted), at(30));
+        assert_eq!(patience.next(&job), Some(at(34)));
+        let later = Job {
+            attempts: MOST_LOOKS + 4,
+            ..job
+        };
+        assert_eq!(patience.next(&later), Some(at(30 + 600)), "a third of the limit");
     }
 
     #[test]

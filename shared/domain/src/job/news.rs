@@ -117,6 +117,10 @@ impl Job {
                 }
             }
             (Some(remote_task_id), false) => {
+                // From here on looks are counted: sends that failed before say nothing about when to look.
+                if linked_now {
+                    self.attempts = 0;
+                }
                 self.state = JobState::Linked {
                     remote_task_id,
                     remote,

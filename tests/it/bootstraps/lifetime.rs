@@ -31,6 +31,24 @@ fn before(path: &str) -> Option<String> {
         .lines()
         .filter_map(|commit| git(&["show", &format!("{commit}:{path}")]))
         .find(|text| *text != now)
+        .map(|text| with_new_secrets(text, &now))
+}
+
+/// The older template with the secrets that only this release's has: the commands that fill them are this release's.
+fn with_new_secrets(older: String, now: &str) -> String {
+    let starts: Vec<usize> = now
+        .match_indices("\n  ")
+        .map(|(at, _)| at + 1)
+        .filter(|at| now[at + 2..].starts_with(|first: char| first.is_ascii_uppercase()))
+        .collect();
+    let ends = starts.iter().skip(1).copied().chain([now.len()]);
+    let blocks = starts.iter().zip(ends).map(|(start, end)| &now[*start..end]);
+    blocks
+        .filter(|block| block.contains("    Type: AWS::SecretsManager::Secret\n"))
+        .filter(|block| !older.contains(block.lines().next().unwrap_or_default()))
+        .fold(older.clone(), |text, block| {
+            text.replacen("\nResources:\n", &format!("\nResources:\n{block}"), 1)
+        })
 }
 
 /// Lays out the templates of the last release; false where nobody knows them.

@@ -47,6 +47,7 @@ const RUN: &[(&str, &[&str])] = &[
     ("issuer list", &["--tenant", "initech"]),
     ("issuer rules", &["--tenant", "initech"]),
     ("usage", &["--tenant", "acme"]),
+    ("audit", &["--tenant", "acme"]),
     ("eval", &["PROMPTS", "--tenant", "acme", "--least", "0"]),
     ("verify", &["--tenant", "globex"]),
     ("doctor", &["--tenant", "globex"]),

@@ -719,6 +719,7 @@ mod tests {
         until(&weather.calls, many + 2).await;
         running.abort();
     }
+
     #[tokio::test]
     async fn a_wake_comes_as_on_aws_when_it_is_to() {
         let like = LikeAws {

@@ -201,7 +201,7 @@ impl Audit<'_> {
         result: &str,
     ) -> Entry {
         let source = SOURCE.try_with(|source| *source).ok().flatten();
-        Entry(Arc::new(Told {
+        Entry(Arc::new(EntryFields {
             tenant: tenant.cloned(),
             action,
             actor: bounded(&actor.to_string()),
@@ -237,10 +237,10 @@ fn bounded(text: &str) -> String {
 
 /// What somebody did, as it is kept and logged.
 #[derive(Debug, Clone)]
-pub struct Entry(Arc<Told>);
+pub struct Entry(Arc<EntryFields>);
 
 #[derive(Debug)]
-struct Told {
+struct EntryFields {
     tenant: Option<Tenant>,
     action: Action,
     actor: String,
@@ -334,7 +334,7 @@ impl Entry {
 
 /// An entry, as it is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct AuditEntry {
     /// When, by its writer's clock.
     pub at: Timestamp,
     /// Its id.
@@ -354,7 +354,7 @@ pub struct Kept {
 
 /// Which entries are asked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Asked<'a> {
+pub struct AuditQuery<'a> {
     /// Of this action.
     pub action: Option<&'a str>,
     /// By this actor.
@@ -377,7 +377,11 @@ impl Audit<'_> {
     ///
     /// # Errors
     /// [`StoreError::BadCursor`] for a cursor that is none; otherwise what the database says.
-    pub async fn list(&self, tenant: Option<&Tenant>, asked: &Asked<'_>) -> Result<Page<Kept>, StoreError> {
+    pub async fn list(
+        &self,
+        tenant: Option<&Tenant>,
+        asked: &AuditQuery<'_>,
+    ) -> Result<Page<AuditEntry>, StoreError> {
         let table = &self.store.tables().audit;
         let pk = partition(tenant);
         let bad = || StoreError::BadCursor;
@@ -434,9 +438,9 @@ impl Audit<'_> {
     }
 }
 
-fn kept(item: &Item) -> Option<Kept> {
+fn kept(item: &Item) -> Option<AuditEntry> {
     let field = |name: &str| text_of(item, name).map(str::to_owned);
-    Some(Kept {
+    Some(AuditEntry {
         at: Timestamp::parse(&field("at")?)?,
         id: field(SORT)?.rsplit('#').next()?.to_owned(),
         action: field("action")?,

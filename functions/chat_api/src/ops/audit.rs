@@ -10,7 +10,7 @@ use domain::Timestamp;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::Deserialize;
 use serde_json::json;
-use store::audit::{Asked, Kept};
+use store::audit::{AuditEntry, AuditQuery};
 
 use crate::error::RouteError;
 use crate::ops::users::Admin;
@@ -30,7 +30,7 @@ enum Format {
 
 /// What is asked for.
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct Parameters {
     action: Option<String>,
     actor: Option<String>,
     from: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Wanted {
 pub(crate) async fn list(
     State(room): State<Arc<AppState>>,
     _: Admin,
-    wanted: Result<Query<Wanted>, QueryRejection>,
+    wanted: Result<Query<Parameters>, QueryRejection>,
 ) -> Result<Response, RouteError> {
     let wrong = |why: &str| RouteError::invalid("invalid_request", why);
     let Query(wanted) = wanted.map_err(|_| wrong("format is jsonl or csv"))?;
@@ -53,7 +53,7 @@ pub(crate) async fn list(
             None => Err(wrong("from and to are times such as 2026-01-31T12:00:00Z")),
         },
     };
-    let asked = Asked {
+    let asked = AuditQuery {
         action: wanted.action.as_deref(),
         actor: wanted.actor.as_deref(),
         from: time(&wanted.from)?,
@@ -97,7 +97,7 @@ pub(crate) async fn list(
     Ok(response)
 }
 
-fn row(entry: &Kept) -> String {
+fn row(entry: &AuditEntry) -> String {
     let at = entry.at.to_string();
     let source = entry.source.as_deref().unwrap_or_default();
     let fields = [

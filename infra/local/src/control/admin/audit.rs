@@ -10,7 +10,7 @@ use axum::extract::{Path, Query, State};
 use domain::{Tenant, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::audit::Asked;
+use store::audit::AuditQuery;
 
 use super::{Admin, Operator, Refused};
 use crate::error::StartError;
@@ -20,7 +20,7 @@ const MOST: usize = 1000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct Parameters {
     since: Option<Timestamp>,
     #[serde(default)]
     verify: bool,
@@ -30,7 +30,7 @@ pub(super) async fn tenant(
     _: Operator,
     State(admin): State<Arc<Admin>>,
     name: Result<Path<Tenant>, PathRejection>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
+    wanted: Result<Query<Parameters>, QueryRejection>,
 ) -> Result<Json<Value>, Refused> {
     let (Path(name), Query(wanted)) = (name?, wanted?);
     let tenant = admin.control.named(&name)?;
@@ -40,20 +40,20 @@ pub(super) async fn tenant(
 pub(super) async fn platform(
     _: Operator,
     State(admin): State<Arc<Admin>>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
+    wanted: Result<Query<Parameters>, QueryRejection>,
 ) -> Result<Json<Value>, Refused> {
     looked(&admin, None, &wanted?.0).await
 }
 
-async fn looked(admin: &Admin, tenant: Option<&Tenant>, wanted: &Wanted) -> Result<Json<Value>, Refused> {
+async fn looked(admin: &Admin, tenant: Option<&Tenant>, wanted: &Parameters) -> Result<Json<Value>, Refused> {
     let site = &admin.control.site;
     let audit = site.store.audit(site.clock.now());
     let part = StartError::part("table of the audit");
     if !wanted.verify {
-        let asked = Asked {
+        let asked = AuditQuery {
             from: wanted.since,
             most: MOST,
-            ..Asked::default()
+            ..AuditQuery::default()
         };
         let page = audit.list(tenant, &asked).await.map_err(part)?;
         return Ok(Json(

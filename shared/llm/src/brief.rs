@@ -117,6 +117,12 @@ impl AgentBrief {
         clean(told.join(" ").trim(), most)
     }
 
+    /// Whether this, asked of it, is what it says of itself in so many characters, or most of that: nobody asks so.
+    pub(crate) fn is_its_own(&self, asked: &str, most: usize) -> bool {
+        let does = self.does(most);
+        !asked.is_empty() && does.starts_with(asked) && asked.len() * 2 > does.len()
+    }
+
     /// What people ask of it: the first so many examples of its skills, each in so many characters.
     pub(crate) fn asked(&self, count: usize, most: usize) -> Vec<String> {
         let examples = self.skills.iter().flat_map(|skill| &skill.examples);

@@ -168,6 +168,7 @@ fn decides() -> Vec<Row> {
         ("tool text in tags", vec![OPEN.says("<tools><function name=\"send_message\"></tools>"), good()], CALLS, 2, 2 * TOOK),
         ("cut within a call", vec![OPEN.stream([OPEN.call(0, ("a", "weather"), r#"{"request": "x"}"#), OPEN.stop(Stop::Length)].concat()), good()], CALLS, 2, 2 * TOOK),
         ("neither to do nor to say", vec![OPEN.says(r#"{"do": [], "say": ""}"#), good()], CALLS, 2, 2 * TOOK),
+        ("the agent's own description", vec![OPEN.says(r#"{"do": [{"agent": "weather", "request": "Forecasts."}]}"#), good()], CALLS, 2, 2 * TOOK),
         ("empty for ever", vec![OPEN.says("")], UNUSABLE, 2, 2 * TOOK),
         ("unknown for ever", vec![call("delete_everything", "{}")], UNUSABLE, 2, 2 * TOOK),
         // What a server does not know is left out, and what is too long is made shorter.

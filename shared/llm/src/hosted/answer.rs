@@ -95,7 +95,14 @@ impl Gathered {
                 Decision::Step { step, .. } if is_cut && !matches!(step, Step::Say(_)) => {
                     return malformed("it grew too long, and broke off.");
                 }
-                Decision::Step { step, about, beside } => (step, about, beside),
+                Decision::Step { step, about, beside } => match &step {
+                    Step::Call(calls) if let Some(agent) = dialogue.copied(calls) => {
+                        let of = agent.agent_type();
+                        let why = format!("its request to {of} is what {of} says of itself, and not what the user asks.");
+                        return malformed(&why);
+                    }
+                    _ => (step, about, beside),
+                },
                 Decision::Plan => return Ok(Read::Plan),
                 Decision::Unusable(reason) => return Err(Fault::Malformed(reason)),
             },

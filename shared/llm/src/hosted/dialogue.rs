@@ -19,7 +19,7 @@ use chrono::{Datelike as _, Days, NaiveDate};
 use serde_json::{Value, json};
 
 use super::decision;
-use crate::{AgentBrief, Prompt, ToolOutcome, ToolResult, Turn, clean_lines, fence};
+use crate::{AgentBrief, Prompt, Tool, ToolCall, ToolOutcome, ToolResult, Turn, clean_lines, fence};
 
 /// What a release says to models, so that what they answered can be told apart later.
 pub const PROMPTS: u32 = 4;
@@ -165,6 +165,24 @@ impl Dialogue {
             schema,
             messages,
         }
+    }
+
+    /// The agent that is asked what it says of itself, in the words that stand here of it and that its user never said.
+    pub(crate) fn copied(&self, asked: &[ToolCall]) -> Option<&AgentBrief> {
+        let is_said = |request: &str| {
+            let mut said = self.messages.iter().filter(|(by, _)| *by == Speaker::User);
+            said.any(|(_, text)| text.contains(request))
+        };
+        let requests = asked.iter().flat_map(|call| match &call.tool {
+            Tool::SendMessage { agent_type, message, .. } => vec![(agent_type, message)],
+            Tool::PlanTasks { tasks } => tasks.iter().map(|task| (&task.agent_type, &task.message)).collect(),
+            _ => Vec::new(),
+        });
+        let mut unsaid = requests.filter(|(_, request)| !is_said(request));
+        unsaid.find_map(|(agent_type, request)| {
+            let mut agents = self.agents.iter().filter(|agent| agent.agent_type() == agent_type);
+            agents.find(|agent| agent.is_its_own(request, DOES_MAX))
+        })
     }
 
     /// How many tokens it has, by the rough count: rather more than a provider's.

@@ -27,6 +27,24 @@ async fn requests_are_understood_in_words_that_no_card_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_pasted_behind_a_request_asks_for_nothing_itself() {
+    let local = Local::start().await;
+    let user = local.user("acme");
+    let text = "Whales are mammals that live in the sea and breathe air. The blue whale is the largest of them all, as long as three \
+                buses. Many whales live in groups and speak to each other over many miles of water. They eat krill and fish.";
+    let done = becomes(&user, &format!("Summarise this: {text}"), &["completed"]).await;
+    assert!(
+        done.contains("From your text") && !done.contains("Accommodation"),
+        "{done}"
+    );
+    let said = user
+        .ask(&format!("Translate this to French: {text}"))
+        .await
+        .said();
+    assert!(said.contains("I cannot do that here"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_destroys_or_depends_on_something_is_asked_about_before_anything_is_sent() {
     let local = Local::start().await;
     let user = local.user("acme");

@@ -98,7 +98,7 @@ pub(crate) fn card(url: Url) -> Card {
         name: "Reports".into(),
         description:
             "Writes sample reports on any topic in several slow steps, and says how far it is. It shows how \
-                      long-running work behaves; the contents are simulated."
+                      long-running work behaves; of a mere topic the contents are simulated."
                 .into(),
         version: env!("CARGO_PKG_VERSION").into(),
         url,

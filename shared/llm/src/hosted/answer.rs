@@ -98,7 +98,9 @@ impl Gathered {
                 Decision::Step { step, about, beside } => match &step {
                     Step::Call(calls) if let Some(agent) = dialogue.copied(calls) => {
                         let of = agent.agent_type();
-                        let why = format!("its request to {of} is what {of} says of itself, and not what the user asks.");
+                        let why = format!(
+                            "its request to {of} is what {of} says of itself, and not what the user asks."
+                        );
                         return malformed(&why);
                     }
                     _ => (step, about, beside),

@@ -174,13 +174,21 @@ impl Dialogue {
             said.any(|(_, text)| text.contains(request))
         };
         let requests = asked.iter().flat_map(|call| match &call.tool {
-            Tool::SendMessage { agent_type, message, .. } => vec![(agent_type, message)],
-            Tool::PlanTasks { tasks } => tasks.iter().map(|task| (&task.agent_type, &task.message)).collect(),
+            Tool::SendMessage {
+                agent_type, message, ..
+            } => vec![(agent_type, message)],
+            Tool::PlanTasks { tasks } => tasks
+                .iter()
+                .map(|task| (&task.agent_type, &task.message))
+                .collect(),
             _ => Vec::new(),
         });
         let mut unsaid = requests.filter(|(_, request)| !is_said(request));
         unsaid.find_map(|(agent_type, request)| {
-            let mut agents = self.agents.iter().filter(|agent| agent.agent_type() == agent_type);
+            let mut agents = self
+                .agents
+                .iter()
+                .filter(|agent| agent.agent_type() == agent_type);
             agents.find(|agent| agent.is_its_own(request, DOES_MAX))
         })
     }

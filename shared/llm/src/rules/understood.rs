@@ -17,6 +17,11 @@ use crate::{AgentBrief, Answer, Prompt, Step, Turn, Why};
 
 /// Most characters of a piece that are read.
 const PIECE_MAX: usize = 200;
+/// Fewest characters and sentences of a text that was pasted behind a request.
+const PASTED_MIN: usize = 150;
+const PASTED_SENTENCES: usize = 3;
+/// What must speak for the beginning being a request, where nothing in what was pasted is one.
+const HEAD_ASKS: f32 = -0.2;
 /// Most pieces of a text that are read one by one.
 const PIECES_MAX: usize = 12;
 /// How much better than any other.
@@ -79,10 +84,10 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
     let Some((before, [Turn::User(text)])) = asked.map(|asked| prompt.turns.split_at(asked)) else {
         return Ok(None);
     };
-    let read = to_read(text);
+    let cards = cards(engine, &prompt.agents).await?;
+    let read = request_of(engine, &cards, to_read(text)).await?;
     let unread = text.get(read.len()..).unwrap_or_default();
     let text = read.trim();
-    let cards = cards(engine, &prompt.agents).await?;
     let pieces = to_pieces(text);
     let mut texts = vec![text];
     if pieces.len() > 1 {
@@ -141,6 +146,61 @@ pub(crate) async fn understood(engine: &Engine, prompt: &Prompt) -> Result<Optio
         step: handed_on(answer.step, unread),
         ..answer
     }))
+}
+
+/// What is read of a text: where another was pasted behind what is asked of it ("Sum this up: …"), that alone. What was pasted asks for
+/// nothing, however much a sentence of it is like what an agent does, unless one is it clearly and the beginning is nobody's.
+async fn request_of<'t>(
+    engine: &Engine,
+    cards: &[Arc<CardReader>],
+    text: &'t str,
+) -> Result<&'t str, EmbedError> {
+    let Some((head, pasted)) = before_pasted(text) else {
+        return Ok(text);
+    };
+    let pieces = split::pieces(pasted);
+    let pieces = pieces
+        .iter()
+        .take(PIECES_MAX)
+        .map(|piece| excerpt(piece.of(pasted).trim()));
+    let texts: Vec<&str> = std::iter::once(head.trim()).chain(pieces).collect();
+    let mut readings = engine.read(&texts, cards).await?.into_iter();
+    let fit = |reading: &Reading| {
+        reading
+            .ranked()
+            .first()
+            .map_or(f32::NEG_INFINITY, |(_, fit)| *fit)
+    };
+    let Some(first) = readings.next() else {
+        return Ok(text);
+    };
+    let mut is_matter = || first.asks() >= HEAD_ASKS && readings.all(|piece| fit(&piece) < FITS);
+    Ok(if fit(&first) >= NEAR || is_matter() {
+        head
+    } else {
+        text
+    })
+}
+
+/// The line, or what ends with a colon, before a text of several sentences, and that text.
+fn before_pasted(text: &str) -> Option<(&str, &str)> {
+    let begin = text.len() - text.trim_start().len();
+    let said = text.get(begin..)?;
+    let ends = [said.find('\n'), said.find(": "), said.find('：')];
+    let (head, pasted) = text.split_at_checked(begin + ends.into_iter().flatten().min()?)?;
+    // "From: …", "Subject: …": the other text stands first.
+    if head.is_ascii() && head.split_whitespace().count() < 2 {
+        return None;
+    }
+    let ended = |(mark, next): (char, Option<char>)| match mark {
+        '。' | '！' | '？' => true,
+        '.' | '!' | '?' => next.is_none_or(char::is_whitespace),
+        _ => false,
+    };
+    let next = pasted.chars().skip(1).map(Some).chain([None]);
+    let sentences = pasted.chars().zip(next).filter(|at| ended(*at)).count();
+    let is_long = pasted.chars().count() >= PASTED_MIN && sentences >= PASTED_SENTENCES;
+    is_long.then_some((head, pasted))
 }
 
 /// A part of a text, between punctuation or joining words.
@@ -597,6 +657,26 @@ mod tests {
         }
         assert_eq!(clauses("rain in Oslo"), []);
         assert_eq!(clauses(&"a, ".repeat(400)), []);
+    }
+
+    #[test]
+    fn a_text_of_several_sentences_behind_a_line_or_a_colon_was_pasted() {
+        let pasted = "Whales live in the sea and breathe air. The blue whale is the largest of them all. Many live in groups, and \
+                      speak to each other over many miles of water.";
+        for head in ["Sum this up", " Fasse das zusammen", "要約して"] {
+            for mark in [": ", "\n\n", "："] {
+                let text = format!("{head}{mark}{pasted}");
+                assert_eq!(before_pasted(&text).map(|(head, _)| head), Some(head));
+            }
+        }
+        for text in [
+            pasted,
+            "I need this: rain in Oslo. A flat. A report.",
+            "One\ntwo",
+            "",
+        ] {
+            assert_eq!(before_pasted(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -303,17 +303,22 @@ impl User {
             { "id": id, "role": "user", "parts": [{ "type": "text", "text": prompt }] }] });
         let mut response = self.send(request, "/api/chat", Some(body)).await;
         let mut seen = Vec::new();
+        let mut begun = None;
         while let Some(chunk) = response.chunk().await.expect("the stream goes on") {
             seen.extend_from_slice(&chunk);
             let text = String::from_utf8_lossy(&seen);
             let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
             let chunks = lines.filter_map(|line| line.strip_prefix("data: "));
-            let mut parsed = chunks.filter_map(|chunk| serde_json::from_str::<Value>(chunk).ok());
-            if let Some(task) = parsed.find(|chunk| chunk["type"] == "data-task") {
-                return task["data"]["taskId"].as_str().expect("a task id").to_owned();
+            for chunk in chunks.filter_map(|chunk| serde_json::from_str::<Value>(chunk).ok()) {
+                if chunk["type"] == "data-task" {
+                    return chunk["data"]["taskId"].as_str().expect("a task id").to_owned();
+                }
+                let id = chunk["messageMetadata"]["taskId"].as_str();
+                begun = begun.or_else(|| id.map(str::to_owned));
             }
         }
-        panic!("no task part: {}", String::from_utf8_lossy(&seen));
+        // A model that takes its minutes: the stream has its end before anything is shown.
+        begun.unwrap_or_else(|| panic!("no task: {}", String::from_utf8_lossy(&seen)))
     }
 
     /// The task as the API shows it.

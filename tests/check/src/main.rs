@@ -41,6 +41,7 @@ const CHECKS: &[Check] = checks![
     templates::the_sweeper_knows_the_queue_of_every_agent_of_every_tenant,
     templates::of_the_tenants_record_the_chat_writes_the_settings_alone,
     templates::agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_is_due,
+    templates::what_serves_every_tenant_reaches_its_own_kinds_of_items_alone,
     templates::a_changed_api_is_deployed_anew,
     templates::agents_addresses_cannot_be_guessed,
     templates::secrets_and_logs_are_each_functions_own,

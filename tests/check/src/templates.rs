@@ -245,6 +245,111 @@ pub(crate) fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_
     }
 }
 
+/// Partition keys behind a tenant's prefix: of agents' tasks, of what else the host has among them, of the other tables.
+const KEYS: [&str; 35] = [
+    "host#task#1",
+    "host#message#o#m",
+    "horizon#task#1",
+    "horizon#message#o#m",
+    "weather#task#1",
+    "weather#message#o#m",
+    "airbnb#task#1",
+    "airbnb#message#o#m",
+    "calendar#task#1",
+    "calendar#message#o#m",
+    "report#task#1",
+    "report#message#o#m",
+    "host#usage#now",
+    "streams#o",
+    "host#vectors#v",
+    "host#private#p",
+    "session#s",
+    "session#@o",
+    "chat#c",
+    "owner#o#grants",
+    "calendar#owner#o#grants",
+    "consent#c",
+    "orders",
+    "type#t",
+    "client#host",
+    "client#app",
+    "code#h",
+    "device#h",
+    "family#f",
+    "login#h",
+    "subject#s",
+    "throttle#t",
+    "user#ada",
+    "users",
+    "audit",
+];
+
+/// What a function of the platform may do with these keys of any tenant, by the agent that it is.
+fn is_meant(agent: &str, table: &str, key: &str, action: &str) -> bool {
+    let reads = ["BatchGetItem", "GetItem"].contains(&action);
+    let writes = ["DeleteItem", "PutItem", "UpdateItem"].contains(&action);
+    let kind = key.split('#').next().unwrap_or_default();
+    match (agent, table) {
+        // By a name that the request says.
+        (_, "tenants") => action == "GetItem",
+        ("idp", "audit") => key == "audit" && action == "PutItem",
+        ("idp", "identity") if action == "Query" => key == "users",
+        ("idp", "identity") if writes => {
+            let people = [
+                "code", "device", "family", "login", "subject", "throttle", "user", "users",
+            ];
+            people.contains(&kind)
+        }
+        ("idp", "identity") => reads,
+        ("idp", _) => false,
+        (_, "tasks") if ["host#usage#now", "streams#o"].contains(&key) => {
+            ["GetItem", "UpdateItem"].contains(&action)
+        }
+        (_, "tasks") => kind == agent && (reads || writes || action == "Query"),
+        _ => false,
+    }
+}
+
+/// What serves all tenants reaches no more of each than what it is for; above all, who signs people in changes no client, nor the
+/// keys of a tenant's own sessions.
+pub(crate) fn what_serves_every_tenant_reaches_its_own_kinds_of_items_alone() {
+    let stack = platform();
+    for (agent, id) in [
+        ("idp", "IdpFunction"),
+        ("weather", "WeatherAgentFunction"),
+        ("airbnb", "AirbnbAgentFunction"),
+        ("report", "ReportAgentFunction"),
+    ] {
+        let policy = Policy::of(&stack, id);
+        for table in [
+            "tasks", "sessions", "registry", "identity", "orders", "tenants", "audit",
+        ] {
+            for key in KEYS {
+                for action in [
+                    "BatchGetItem",
+                    "GetItem",
+                    "Query",
+                    "DeleteItem",
+                    "PutItem",
+                    "UpdateItem",
+                    "Scan",
+                ] {
+                    let asked = Request {
+                        action: format!("dynamodb:{action}"),
+                        resource: format!(
+                            "arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-{table}"
+                        ),
+                        leading_keys: vec![format!("acme#{key}")],
+                        attributes: Vec::new(),
+                    };
+                    let meant = is_meant(agent, table, key, action);
+                    assert_eq!(policy.allows(&asked), meant, "{id}: {action} {key} of {table}");
+                }
+            }
+        }
+    }
+}
+
 pub(crate) fn a_changed_api_is_deployed_anew() {
     for (name, stack) in [
         ("template.yaml", platform()),

@@ -7,8 +7,18 @@ use domain::{Clock as _, Owner, SystemClock, SystemEntropy, Tenant};
 use idp::NewClient;
 use store::{Profile, Store, Tables, User, person_id};
 use system_testing::binary;
+use system_testing::cloud::Cloud;
 
 use crate::purged;
+
+/// A tenant is known by its host.
+async fn is_there(store: &Store, tenant: &Tenant) {
+    let base = "https://acme.example/".parse().unwrap();
+    let host = NewClient::host(&base, "a-secret-of-the-tests-of-good-length".into());
+    idp::provision(store, tenant, &[host], &[], &SystemEntropy)
+        .await
+        .unwrap();
+}
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the program for AWS has crates of its own: `tests/run operator` builds it, then runs this"]
@@ -27,6 +37,7 @@ async fn orders_are_imported_on_aws() {
         not_before: None,
     };
     store.identity().put_user(&acme, &user).await.unwrap();
+    is_there(&store, &acme).await;
 
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("orders.csv");
@@ -109,11 +120,7 @@ async fn people_are_looked_after_on_aws() {
     );
     store.tenants().add(&again).await.unwrap();
     for tenant in [&acme, &again] {
-        let base = "https://acme.example/".parse().unwrap();
-        let host = NewClient::host(&base, "a-secret-of-the-tests-of-good-length".into());
-        idp::provision(&store, tenant, &[host], &[], &SystemEntropy)
-            .await
-            .unwrap();
+        is_there(&store, tenant).await;
     }
     for (tenant, name) in [(&acme, "ada"), (&acme, "alan"), (&again, "ada")] {
         let user = User {
@@ -250,6 +257,79 @@ async fn people_are_looked_after_on_aws() {
     }
     let names = async |tenant| store.identity().list_users(tenant).await.unwrap().len();
     assert_eq!((names(&acme).await, of(&acme, "ada").await.unwrap()), (2, reset));
+}
+
+/// What a command says with an operator's credentials: whether it ended well, its output, and why not.
+async fn shell(cloud: &mut Cloud, words: &str) -> (bool, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let database = &cloud.gate.database;
+    let script = format!(
+        "unset AWS_PROFILE; export AWS_ENDPOINT_URL_DYNAMODB={database} AWS_ACCESS_KEY_ID=k AWS_SECRET_ACCESS_KEY=s \
+         AWS_EC2_METADATA_DISABLED=true HOME=/nonexistent; cargo run --quiet -- {words} --aws"
+    );
+    let (ended, _) = cloud.shell(folder.path(), &script).await;
+    let [told, why] = [ended.stdout, ended.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (ended.status.success(), told, why)
+}
+
+/// As an operator's shell does it, in an account where both stacks are: of one tenant and of all, in each form.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "the program for AWS has crates of its own: `tests/run operator` builds it, then runs this"]
+async fn what_tenants_used_is_told_on_aws() {
+    let mut cloud = Cloud::start(&["acme.7f3a9c2e", "globex"]).await;
+    let user = cloud.user("acme");
+    let asked = user.ask("Will it rain in Oslo tomorrow?").await;
+    user.until(&asked.task_id(), &["completed"]).await;
+    while !cloud.quiet() {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let acme = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
+    let used = cloud.store.ledger().used(&acme, SystemClock.now(), 7).await;
+    let used = serde_json::to_value(used.unwrap()).unwrap();
+    assert_eq!(
+        (&used["now"]["tasks"], &used["now"]["running"]),
+        (&1.into(), &0.into()),
+        "{used}"
+    );
+
+    let (done, told, why) = shell(&mut cloud, "usage --tenant acme --json").await;
+    assert!(done, "{why}");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&told).unwrap(), used);
+    let (done, told, why) = shell(&mut cloud, "usage --by tenant").await;
+    assert!(done, "{why}");
+    for name in ["acme", "globex"] {
+        assert!(told.contains(&format!("{name}: no limit of its own")), "{told}");
+    }
+    let sum = told.lines().find(|line| line.starts_with("acme  1 task, "));
+    let is_paid = sum.is_some_and(|line| line.ends_with(" dollars") && !line.contains(" 0.000000 "));
+    assert!(is_paid, "{told}");
+    for (form, head) in [("--csv", "day,tenant,"), ("--focus", "BilledCost,")] {
+        let (done, told, why) = shell(&mut cloud, &format!("usage {form}")).await;
+        assert!(done && told.starts_with(head), "{told}{why}");
+        assert!(told.lines().skip(1).all(|line| line.contains("acme")), "{told}");
+        assert_eq!(
+            told.lines().count(),
+            3,
+            "a head, the task, and what belongs to none: {told}"
+        );
+    }
+    let (done, told, why) = shell(&mut cloud, "usage --tenant nobody").await;
+    assert!(
+        !done && told.is_empty() && why.contains("there is no tenant nobody here"),
+        "{told}{why}"
+    );
+    let (done, told, why) = shell(&mut cloud, "usage --tenant acme --stage trial").await;
+    assert!(
+        !done && told.is_empty() && why.contains("the tables cannot be read"),
+        "{told}{why}"
+    );
+    // A platform that nobody is over.
+    cloud.stacks.retain(|name, _| name == "platform");
+    let (done, told, why) = shell(&mut cloud, "usage").await;
+    assert!(
+        !done && told.is_empty() && why.contains("is not imported by any stack"),
+        "{told}{why}"
+    );
 }
 
 /// Killed at moments that follow from twenty seeds.

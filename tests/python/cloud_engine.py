@@ -92,13 +92,21 @@ class Secret:
 
 
 class Stage:
+    # Of which APIs AWS's own address is off. "This setting takes affect when you update any setting on any stage."
+    closed = set()
+
     def create(name, p):
         p = dict(p)
         settings = p.pop("MethodSettings")
         assert all(each["ResourcePath"] == "/*" and each["HttpMethod"] == "*" for each in settings)
         Stage.log(p)
         client("apigateway").create_stage(**_lower(p))
+        Stage.settle(p["RestApiId"])
         return p["StageName"], {}
+
+    def settle(api):
+        told = client("apigateway").get_rest_api(restApiId=api)
+        (Stage.closed.add if told["disableExecuteApiEndpoint"] else Stage.closed.discard)(api)
 
     def log(p):
         """API Gateway writes lines under the account's role, and only into a group that is there."""
@@ -113,6 +121,7 @@ class Stage:
         Stage.log(dict(p))
         change = {"op": "replace", "path": "/deploymentId", "value": p["DeploymentId"]}
         client("apigateway").update_stage(restApiId=p["RestApiId"], stageName=ref, patchOperations=[change])
+        Stage.settle(p["RestApiId"])
 
     def delete(ref, p):
         client("apigateway").delete_stage(restApiId=p["RestApiId"], stageName=ref)
@@ -157,6 +166,15 @@ class BasePathMapping:
 
     def delete(ref, p):
         client("apigateway").delete_base_path_mapping(domainName=p["DomainName"], basePath="(none)")
+
+
+class WebAclAssociation:
+    def create(name, p):
+        client("wafv2").associate_web_acl(**p)
+        return name, {}
+
+    def delete(ref, p):
+        client("wafv2").disassociate_web_acl(ResourceArn=p["ResourceArn"])
 
 
 class Alarm:
@@ -270,6 +288,7 @@ LACKING = {
     "AWS::ApiGateway::GatewayResponse": (GatewayResponse, ""),
     "AWS::ApiGateway::DomainName": (DomainName, ""),
     "AWS::ApiGateway::BasePathMapping": (BasePathMapping, ""),
+    "AWS::WAFv2::WebACLAssociation": (WebAclAssociation, ""),
     "AWS::CloudWatch::Alarm": (Alarm, ""),
     "AWS::Logs::MetricFilter": (MetricFilter, ""),
     "AWS::SNS::Subscription": (Subscription, ""),
@@ -339,6 +358,21 @@ def _put_policy(role, name, document):
     role.policies[name] = document
 
 
+def _close(api, properties):
+    """Moto's CloudFormation does not know that an API has AWS's own address, or has it no more."""
+    api.disableExecuteApiEndpoint = properties.get("DisableExecuteApiEndpoint", False)
+    return api
+
+
+def _update_api(cls, original_resource, new_resource_name, cloudformation_json, account_id, region_name):
+    return _close(original_resource, cloudformation_json["Properties"])
+
+
+_create_api = RestAPI.create_from_cloudformation_json.__func__
+RestAPI.create_from_cloudformation_json = classmethod(
+    lambda cls, name, told, *args, **kwargs: _close(_create_api(cls, name, told, *args, **kwargs), told["Properties"])
+)
+RestAPI.update_from_cloudformation_json = classmethod(_update_api)
 Role.put_policy = _put_policy
 Deployment.physical_resource_id = property(lambda self: self.id)
 RestAPI.delete = lambda self, account, region: client("apigateway").delete_rest_api(restApiId=self.id)

@@ -136,7 +136,8 @@ def texts(value):
 
 def check_references():
     """Whatever names something names what there is."""
-    tables = {f"switchyard-prod-{each}" for each in ("tasks", "sessions", "registry", "identity", "orders", "tenants")}
+    kinds = ("tasks", "sessions", "registry", "identity", "orders", "tenants", "audit")
+    tables = {f"switchyard-prod-{kind}" for kind in kinds}
     found = account()
     assert set(found["tables"]) == tables, found["tables"]
     functions = {each["FunctionArn"]: each for each in pages("lambda", "list_functions", "Functions")}
@@ -309,6 +310,18 @@ def check_moved(stack, old, new):
     assert [name for name, value in variables if new in value], f"{stack.name} does not know {new}: {variables}"
 
 
+def check_web_acl(stack):
+    """A web ACL of somebody's stands before the stage, and goes from there."""
+    waf, visible = client("wafv2"), dict(SampledRequestsEnabled=False, CloudWatchMetricsEnabled=False, MetricName="own")
+    own = dict(Name=stack.name, Scope="REGIONAL", DefaultAction={"Allow": {}}, VisibilityConfig=visible)
+    made = waf.create_web_acl(**own)["Summary"]
+    stage = f"arn:aws:apigateway:eu-north-1::/restapis/{stack.api()[0]}/stages/{stack.parameters['Stage']}"
+    stack.deploy("UPDATE_COMPLETE", WebAclArn=made["ARN"])
+    assert waf.get_web_acl_for_resource(ResourceArn=stage)["WebACL"]["ARN"] == made["ARN"]
+    stack.deploy("UPDATE_COMPLETE", WebAclArn="")
+    assert "WebACL" not in waf.get_web_acl_for_resource(ResourceArn=stage)
+
+
 def forget(kept):
     """What `deploy.sh remove-platform --with-data` does once the stack is gone."""
     for table in kept["tables"]:
@@ -447,6 +460,8 @@ def main(platform_folder, *tenant_folders):
             assert was in str(tenant.environments())
             tenant.deploy("UPDATE_COMPLETE")
             check_moved(tenant, was, place)
+        # CloudFront asks at AWS's own address, which is off where a domain stands alone.
+        assert (platform.api()[0] in cloud_engine.Stage.closed) == ("DomainName" in parameters and place != first), place
         domains = account()["domains"]
         assert domains == ([parameters["DomainName"]] if parameters.get("DomainName") else []), domains
         if domains:
@@ -461,6 +476,9 @@ def main(platform_folder, *tenant_folders):
     acme.deploy("UPDATE_COMPLETE", **domain)
     assert acme.output("BaseUrl") == "https://acme.example.net"
     check_moved(acme, own, "https://acme.example.net")
+    assert acme.api()[0] in cloud_engine.Stage.closed
+    check_web_acl(platform)
+    check_web_acl(acme)
     check_references()
     step("platform and tenant moved to addresses and domains of their own, and the platform back")
 

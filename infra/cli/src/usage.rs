@@ -110,7 +110,8 @@ impl Usage {
                 "--days",
                 &days,
             ];
-            return told(operator()?.args(arguments));
+            let told = said(operator()?.args(arguments))?;
+            return serde_json::from_slice(&told).map_err(Failure::other);
         }
         let path = format!("/tenants/{}/usage?days={days}", tenant.name());
         self.place
@@ -118,23 +119,20 @@ impl Usage {
             .await
     }
 
-    /// All tenants: on AWS those whose stacks are there, which the command `aws` reads page by page.
+    /// All tenants: on AWS those whose stacks take something from the platform's, which the command `aws` reads page by page.
     async fn everybody(&self) -> Result<Vec<Tenant>, Failure> {
         let names = if self.aws {
             let begins = format!("{}-", self.platform_stack);
-            let query = "StackSummaries[?StackStatus!='DELETE_COMPLETE' && TemplateDescription=='Switchyard, one tenant.'].StackName";
-            let stacks = [
-                "cloudformation",
-                "list-stacks",
-                "--output",
-                "json",
-                "--query",
-                query,
-            ];
-            let stacks = told(std::process::Command::new("aws").args(stacks))?;
-            let stacks = stacks.as_array().into_iter().flatten();
+            let export = format!("{begins}TablePrefix");
+            let imports = ["cloudformation", "list-imports", "--export-name", &export];
+            let mut command = std::process::Command::new("aws");
+            command
+                .args(imports)
+                .args(["--query", "Imports", "--output", "text"]);
+            let stacks = String::from_utf8(said(&mut command)?).map_err(Failure::other)?;
+            let stacks = stacks.split_whitespace();
             stacks
-                .filter_map(|name| Some(json!(name.as_str()?.strip_prefix(&begins)?)))
+                .filter_map(|name| Some(json!(name.strip_prefix(&begins)?)))
                 .collect()
         } else {
             let asked = self
@@ -152,14 +150,14 @@ impl Usage {
     }
 }
 
-/// What a command says, as JSON.
-fn told(command: &mut std::process::Command) -> Result<Value, Failure> {
+/// What a command says.
+fn said(command: &mut std::process::Command) -> Result<Vec<u8>, Failure> {
     let output = command.stderr(std::process::Stdio::inherit()).output();
     let output = output.map_err(Failure::other)?;
     if !output.status.success() {
         return Err(Failure::other("the count cannot be told"));
     }
-    serde_json::from_slice(&output.stdout).map_err(Failure::other)
+    Ok(output.stdout)
 }
 
 /// Sums of what tasks cost.

@@ -230,10 +230,6 @@ impl People {
         let store = store(&whose.stage).await?;
         let tenant = present(&store, &whose.tenant).await?;
         let identity = store.identity();
-        // A name without a record is a tenant of an older release, or nobody's.
-        if identity.find_client(&tenant, HOST_CLIENT).await?.is_none() {
-            return Err(Failure::Nobody(tenant.name().to_owned()));
-        }
         match self {
             Self::Add(_) => {
                 let user = described(input)?;
@@ -271,7 +267,9 @@ impl People {
             }
             Self::Erase { name, .. } => {
                 let erasures = store.erasures();
-                let erased = erasures.erase_named(&tenant, name.as_deref(), SystemClock.now()).await?;
+                let erased = erasures
+                    .erase_named(&tenant, name.as_deref(), SystemClock.now())
+                    .await?;
                 let told: Vec<_> = erased.iter().map(store::Erasure::certificate).collect();
                 Ok(serde_json::json!({ "erased": told }).to_string())
             }
@@ -304,8 +302,12 @@ fn described(mut input: impl Read) -> Result<User, Failure> {
 
 /// The tenant that has this name now.
 async fn present(store: &Store, name: &Tenant) -> Result<Tenant, Failure> {
+    let nobody = || Failure::Nobody(name.name().to_owned());
     let found = store.tenants().present(name, SystemClock.now()).await?;
-    found.ok_or_else(|| Failure::Nobody(name.name().to_owned()))
+    let found = found.ok_or_else(nobody)?;
+    // A name without a record is a tenant of an older release, or nobody's.
+    let host = store.identity().find_client(&found, HOST_CLIENT).await?;
+    host.map(|_| found).ok_or_else(nobody)
 }
 
 /// The tables of a stage.

@@ -245,6 +245,119 @@ pub(crate) fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_
     }
 }
 
+/// Partition keys behind a tenant's prefix: of agents' tasks, of what else the host has among them, of the other tables.
+const KEYS: [&str; 35] = [
+    "host#task#1",
+    "host#message#o#m",
+    "horizon#task#1",
+    "horizon#message#o#m",
+    "weather#task#1",
+    "weather#message#o#m",
+    "airbnb#task#1",
+    "airbnb#message#o#m",
+    "calendar#task#1",
+    "calendar#message#o#m",
+    "report#task#1",
+    "report#message#o#m",
+    "host#usage#now",
+    "streams#o",
+    "host#vectors#v",
+    "host#private#p",
+    "session#s",
+    "session#@o",
+    "chat#c",
+    "owner#o#grants",
+    "calendar#owner#o#grants",
+    "consent#c",
+    "orders",
+    "type#t",
+    "client#host",
+    "client#app",
+    "code#h",
+    "device#h",
+    "family#f",
+    "login#h",
+    "subject#s",
+    "throttle#t",
+    "user#ada",
+    "users",
+    "audit",
+];
+
+/// What a function of the platform may do with these keys of any tenant, by the agent that it is.
+fn is_meant(agent: &str, table: &str, key: &str, action: &str) -> bool {
+    let reads = ["BatchGetItem", "GetItem"].contains(&action);
+    let writes = ["DeleteItem", "PutItem", "UpdateItem"].contains(&action);
+    let kind = key.split('#').next().unwrap_or_default();
+    match (agent, table) {
+        // By a name that the request says.
+        (_, "tenants") => action == "GetItem",
+        ("idp" | "calendar", "audit") => key == "audit" && action == "PutItem",
+        // What people granted it, sealed by keys that no other function has.
+        ("calendar", "sessions") => {
+            key == "calendar#owner#o#grants" && (writes || ["GetItem", "Query"].contains(&action))
+        }
+        ("idp", "identity") if action == "Query" => key == "users",
+        ("idp", "identity") if writes => {
+            let people = [
+                "code", "device", "family", "login", "subject", "throttle", "user", "users",
+            ];
+            people.contains(&kind)
+        }
+        ("idp", "identity") => reads,
+        ("idp", _) => false,
+        (_, "tasks") if ["host#usage#now", "streams#o"].contains(&key) => {
+            ["GetItem", "UpdateItem"].contains(&action)
+        }
+        (_, "tasks") => {
+            let own = ["task#1", "message#o#m"].map(|own| format!("{agent}#{own}"));
+            own.iter().any(|own| own == key) && (reads || writes || action == "Query")
+        }
+        _ => false,
+    }
+}
+
+/// What serves all tenants reaches no more of each than what it is for; above all, who signs people in changes no client, nor the
+/// keys of a tenant's own sessions.
+pub(crate) fn what_serves_every_tenant_reaches_its_own_kinds_of_items_alone() {
+    let stack = platform();
+    for (agent, id) in [
+        ("idp", "IdpFunction"),
+        ("weather", "WeatherAgentFunction"),
+        ("airbnb", "AirbnbAgentFunction"),
+        ("calendar", "CalendarAgentFunction"),
+        ("report", "ReportAgentFunction"),
+    ] {
+        let policy = Policy::of(&stack, id);
+        for table in [
+            "tasks", "sessions", "registry", "identity", "orders", "tenants", "audit",
+        ] {
+            for key in KEYS {
+                for action in [
+                    "BatchGetItem",
+                    "GetItem",
+                    "Query",
+                    "DeleteItem",
+                    "PutItem",
+                    "UpdateItem",
+                    "Scan",
+                ] {
+                    let asked = Request {
+                        action: format!("dynamodb:{action}"),
+                        resource: format!(
+                            "arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-{table}"
+                        ),
+                        leading_keys: vec![format!("acme#{key}")],
+                        attributes: Vec::new(),
+                    };
+                    let meant = is_meant(agent, table, key, action);
+                    assert_eq!(policy.allows(&asked), meant, "{id}: {action} {key} of {table}");
+                }
+            }
+        }
+    }
+}
+
 pub(crate) fn a_changed_api_is_deployed_anew() {
     for (name, stack) in [
         ("template.yaml", platform()),
@@ -389,20 +502,80 @@ pub(crate) fn what_stands_in_front_gives_the_challenge_its_name_back() {
     assert!(!hosts.is_match("evil.example"));
 }
 
-pub(crate) fn nothing_is_reserved_for_the_sweeper_unless_somebody_says_so() {
-    let stack = platform();
-    let reserved = &stack.template.functions()["TaskSweeperFunction"]["ReservedConcurrentExecutions"];
-    assert_eq!(
-        reserved["Fn::If"][2],
-        json!({"Ref": "AWS::NoValue"}),
-        "{reserved}"
-    );
-    assert_eq!(
-        stack.template.document["Parameters"]["SweeperConcurrency"]["Default"],
-        ""
-    );
-    let given = stack.with(&[("SweeperConcurrency", "2")]);
-    assert_eq!(given.text(reserved), "2");
+pub(crate) fn nothing_is_reserved_unless_somebody_says_so() {
+    let rows = [
+        (platform(), "SweeperConcurrency", &["TaskSweeperFunction"][..]),
+        (
+            platform(),
+            "ReservedConcurrency",
+            &["RegistryFunction", "IdpFunction"],
+        ),
+        (
+            tenant("acme"),
+            "ReservedConcurrency",
+            &["OauthCallbackFunction", "WebhookReceiverFunction"],
+        ),
+    ];
+    for (stack, parameter, meant) in rows {
+        let given = stack.with(&[(parameter, "2")]);
+        let reserved = |stack: &Stack, id: &str| {
+            let told = &stack.template.functions()[id]["ReservedConcurrentExecutions"];
+            (!stack.value(told).is_null()).then(|| stack.text(told))
+        };
+        for id in stack.template.functions().keys() {
+            assert_eq!(reserved(&stack, id), None, "{id}");
+            let wanted = meant.contains(id).then(|| "2".to_owned());
+            assert_eq!(reserved(&given, id), wanted, "{id} by {parameter}");
+        }
+        // With none at all a function would be switched off.
+        let pattern = &stack.template.document["Parameters"][parameter]["AllowedPattern"];
+        let pattern = regex_lite::Regex::new(&format!("^{}$", pattern.as_str().unwrap())).unwrap();
+        assert!(pattern.is_match("") && pattern.is_match("20") && !pattern.is_match("0"));
+    }
+}
+
+/// Where CloudFront or another proxy stands before an API, it asks at AWS's own address.
+pub(crate) fn an_api_with_a_domain_of_its_own_is_nowhere_else() {
+    let certificate = "arn:aws:acm:eu-north-1:123456789012:certificate/0f1e";
+    let domain = [("DomainName", "a.example.com"), ("CertificateArn", certificate)];
+    let proxy = ("PublicUrl", "https://a.example.com");
+    for stack in [platform(), tenant("acme")] {
+        let told = |given: &[(&str, &str)]| {
+            let stack = stack.with(given);
+            let api = &stack.template.of_type("AWS::ApiGateway::RestApi")["Api"];
+            let stage = &stack.template.of_type("AWS::ApiGateway::Stage")["ApiStage"];
+            let closed = stack.value(&api["DisableExecuteApiEndpoint"]);
+            (closed, stack.text(&stage["Description"]))
+        };
+        let (open, told_open) = told(&[]);
+        assert_eq!(open, false);
+        assert_eq!(told(&[proxy]), (open.clone(), told_open.clone()));
+        assert_eq!(told(&[domain[0], domain[1], proxy]), (open, told_open.clone()));
+        let (closed, told_closed) = told(&domain);
+        assert_eq!(closed, true);
+        // The setting takes effect with a change of a stage.
+        assert_ne!(told_closed, told_open);
+    }
+}
+
+pub(crate) fn a_web_acl_stands_before_an_api_where_one_is_named() {
+    for stack in [platform(), tenant("acme")] {
+        let acl = "arn:aws:wafv2:eu-north-1:123456789012:regional/webacl/own/0f1e";
+        let stack = stack.with(&[("WebAclArn", acl)]);
+        let told = &stack.template.resources()["WebAcl"];
+        assert_eq!(told["Condition"], "HasWebAcl");
+        let own = stack.value(&told["Properties"]);
+        let stage = format!("arn:aws:apigateway:{REGION}::/restapis/abc123/stages/prod");
+        assert_eq!(own, json!({"ResourceArn": stage, "WebACLArn": acl}));
+    }
+    let front = Template::read("infra/front.yaml");
+    let host = ("ApiHost", "abc123.execute-api.eu-north-1.amazonaws.com");
+    let acl = "arn:aws:wafv2:us-east-1:123456789012:global/webacl/own/0f1e";
+    let front = Stack::new(front, "front", &[host, ("WebAclArn", acl)]);
+    let told = &front.template.of_type("AWS::CloudFront::Distribution")["Distribution"];
+    let told = &told["DistributionConfig"]["WebACLId"];
+    assert_eq!(front.value(told), acl);
+    assert_eq!(front.with(&[("WebAclArn", "")]).value(told), Value::Null);
 }
 
 pub(crate) fn every_api_takes_so_many_requests_a_second_and_no_more() {

@@ -259,6 +259,9 @@ impl Stack {
         if let Some(value) = self.parameters.get(id) {
             return value.clone();
         }
+        if id == "AWS::NoValue" {
+            return Value::Null;
+        }
         let pseudo = match id {
             "AWS::Region" => Some(REGION),
             "AWS::AccountId" => Some(ACCOUNT),
@@ -287,6 +290,7 @@ impl Stack {
             "AWS::SNS::Topic" => format!("arn:aws:sns:{REGION}:{ACCOUNT}:{}", own("TopicName")),
             "AWS::Serverless::Function" => format!("{}-{id}", self.name),
             "AWS::ApiGateway::RestApi" => "abc123".to_owned(),
+            "AWS::ApiGateway::Stage" => own("StageName"),
             "AWS::ApiGatewayV2::Api" => "def456".to_owned(),
             _ => id.to_owned(),
         })

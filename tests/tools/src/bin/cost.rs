@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::price::{self, Units};
-use domain::{AgentName, Clock as _, Entropy as _, TaskId, Tenant};
+use domain::{AgentName, Clock as _, Entropy as _, Lasting, TaskId, Tenant};
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::TaskKey;
@@ -25,6 +25,11 @@ const ATTACHED: [(usize, usize); 2] = [(1, 99_999), (5, 139_998)];
 const RUNS: u32 = 20;
 /// What a call to the world takes longer than one to the sandbox: the weather agent makes two.
 const WORLD: Duration = Duration::from_millis(300);
+/// Dollars for a read of a secret, and for a gigabyte that leaves AWS for the internet: no task's price has them in it.
+const SECRET_READ: f64 = 0.05 / 10_000.0;
+const EGRESS_GB: f64 = 0.09;
+/// What a start of a function is taken to last on AWS, where nobody has measured one; Lambda charges for it.
+const START: Duration = Duration::from_millis(200);
 /// Bytes that Lambda itself logs of an invocation: its start, its end and its report, as JSON.
 const LAMBDAS_LOG_BYTES: f64 = 700.0;
 /// Bytes that DynamoDB bills beside each stored item, and beside each entry of an index.
@@ -120,8 +125,8 @@ fn difference(after: &Counted, before: &Counted, runs: f64) -> Counted {
     }
 }
 
-/// Bytes of the tables and their indexes as DynamoDB bills them.
-async fn stored(cloud: &Cloud) -> f64 {
+/// Bytes of the tables whose names end so, and of their indexes, as DynamoDB bills them.
+async fn stored(cloud: &Cloud, ends: &str) -> f64 {
     let call =
         async |operation: &str, body: Value| dynamodb::call(&cloud.gate.database, operation, &body).await;
     let billed = |told: &Value, size: &str| {
@@ -129,7 +134,8 @@ async fn stored(cloud: &Cloud) -> f64 {
     };
     let mut bytes = 0.0;
     let tables = call("ListTables", json!({})).await;
-    for name in tables["TableNames"].as_array().expect("tables") {
+    let tables = tables["TableNames"].as_array().expect("tables").iter();
+    for name in tables.filter(|name| name.as_str().is_some_and(|name| name.ends_with(ends))) {
         let table = call("DescribeTable", json!({ "TableName": name })).await;
         let table = &table["Table"];
         let indexes = table["GlobalSecondaryIndexes"].as_array();
@@ -161,7 +167,7 @@ async fn main() {
     settled(&cloud).await;
     let (before, logged_before, asked_before) = (counted(&cloud), cloud.logs().len(), cloud.requests());
     let mut ids = Vec::new();
-    let stored_before = stored(&cloud).await;
+    let (stored_before, chats_before) = (stored(&cloud, "").await, stored(&cloud, "-sessions").await);
     let mut known = 0;
     for run in 1..=RUNS {
         if run == RUNS {
@@ -178,7 +184,8 @@ async fn main() {
     let requests = (cloud.requests() - asked_before) as f64 / f64::from(RUNS);
     let said = said(&cloud, &ids).await;
     let written = (logs.len() - logged_before) as f64 / f64::from(RUNS);
-    let kept = (stored(&cloud).await - stored_before) / f64::from(RUNS);
+    let kept = (stored(&cloud, "").await - stored_before) / f64::from(RUNS);
+    let chats = (stored(&cloud, "-sessions").await - chats_before) / f64::from(RUNS);
     let mut each: BTreeMap<String, Counted> = after
         .iter()
         .map(|(name, after)| (name.clone(), difference(after, &before[name], f64::from(RUNS))))
@@ -203,6 +210,70 @@ async fn main() {
         (written, kept, requests, &said),
         &attached,
         metrics(&logs),
+    );
+    beside(&cloud, each.keys(), chats).await;
+}
+
+/// What all functions together have used so far.
+fn sum(cloud: &Cloud) -> Counted {
+    let mut all = Counted::default();
+    counted(cloud).values().for_each(|used| all += used);
+    all
+}
+
+/// What no walk above has in it: looks at cards, starts, chats that stay, and what leaves AWS.
+async fn beside(cloud: &Cloud, walked: impl Iterator<Item = &String>, chats: f64) {
+    // The first look writes down what it finds anew.
+    cloud.check_agents().await;
+    settled(cloud).await;
+    let (before, asked_before, logged_before) = (sum(cloud), cloud.requests(), cloud.logs().len());
+    let told = cloud.check_agents().await;
+    settled(cloud).await;
+    let agents = told["well"]
+        .as_f64()
+        .filter(|agents| *agents > 0.0)
+        .expect("agents");
+    let look = difference(&sum(cloud), &before, agents);
+    let look = Units {
+        requests: (cloud.requests() - asked_before) as f64 / agents,
+        invocations: look.invocations,
+        gb_seconds: look.gb_seconds,
+        reads: look.read_units,
+        writes: look.write_units,
+        logged: (cloud.logs().len() - logged_before) as f64 / agents + look.invocations * LAMBDAS_LOG_BYTES,
+        ..Units::default()
+    };
+    let (mut starts, mut secrets, mut gigabytes) = (0.0, 0.0, 0.0);
+    for name in walked {
+        let (stack, function) = name.split_once('/').expect("a stack and a function");
+        let environment = cloud.stacks[stack].environment(function);
+        let read = environment
+            .iter()
+            .filter(|(name, value)| name.ends_with("_SECRET") && !value.is_empty());
+        secrets += read.count() as f64;
+        gigabytes += cloud.functions[name].memory() as f64 / 1024.0;
+        starts += 1.0;
+    }
+    let cold = 1000.0 * (secrets * SECRET_READ + START.as_secs_f64() * gigabytes * price::LAMBDA_GB_SECOND);
+    let [_, days, _] = Lasting::Chats.days();
+    let stay = chats * 1e6 / 1e9 * price::STORED_GB_MONTH * days as f64 * 24.0 * 60.0 / MINUTES;
+    println!("\n## Beside these\n\n| what no walk above has in it | dollars |\n|---|---|");
+    println!(
+        "| the registry's looks at an agent's card, each five minutes, a month: {:.1} requests and {:.1} write units a look | {:.2} |",
+        look.requests,
+        look.writes,
+        look.dollars() * MINUTES / 5.0
+    );
+    println!(
+        "| a thousand prompts that find every function cold: {starts:.0} starts of {} ms each (assumed), {secrets:.0} secrets read | {cold:.3} |",
+        START.as_millis()
+    );
+    println!(
+        "| the chats of a million orchestrations for {days} days, as long as they stay after their last message, if nothing else is set | {stay:.2} |"
+    );
+    println!(
+        "| a gigabyte that leaves AWS: answers, pushes and messages to agents elsewhere, prompts to models that are not Bedrock's | {:.2} |",
+        EGRESS_GB
     );
 }
 
@@ -264,14 +335,14 @@ async fn with_files(cloud: &Cloud, user: &User, (files, bytes): (usize, usize)) 
     let text = json!({"type": "text", "text": "Will it rain in Oslo tomorrow?"});
     let parts: Vec<Value> = std::iter::once(text).chain((1..=files).map(file)).collect();
     settled(cloud).await;
-    let (before, stored_before) = (counted(cloud), stored(cloud).await);
+    let (before, stored_before) = (counted(cloud), stored(cloud, "").await);
     let id = domain::MessageId::random(&domain::SystemEntropy).to_string();
     let message = json!({"id": id, "role": "user", "parts": parts});
     let body = json!({"id": format!("chat-{id}"), "trigger": "submit-message", "message": message});
     let asked = user.call(Method::POST, "/api/chat", Some(body)).await;
     let task = asked.task_id();
     settled(cloud).await;
-    let (after, kept) = (counted(cloud), stored(cloud).await - stored_before);
+    let (after, kept) = (counted(cloud), stored(cloud, "").await - stored_before);
     let done = user.task(&task).await;
     assert_eq!(done["status"], "completed", "{done:#}");
     let used = after

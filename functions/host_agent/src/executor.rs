@@ -21,7 +21,7 @@ use crate::deps::{Deps, OnTask};
 use crate::meaning;
 use crate::rules::patience::is_over;
 use crate::rules::transcript::DECLINES;
-use crate::rules::{plans, transcript, wording};
+use crate::rules::{plans, sentences, transcript, wording};
 use crate::thinking::flows::open_agents;
 use crate::thinking::thinker::Thinker;
 use crate::waiting::wait;
@@ -111,6 +111,11 @@ impl Executor for HostExecutor {
         Outcome::Unknown(format!(
             "{reason} I have stopped trying. Say “try again” or “cancel”."
         ))
+    }
+
+    fn unanswered(&self, task: &Task, days: u64) -> Outcome {
+        let days = days.to_string();
+        Outcome::Canceled(sentences::told_of(task, "unanswered", &[("days", &days)]))
     }
 
     async fn cancel(&self, run: &mut Run) -> Result<(), ExecuteError> {

@@ -46,6 +46,12 @@ pub trait Executor: Send + Sync {
         Outcome::Failed(reason)
     }
 
+    /// Nobody answered what the task asks its user in so many days, for which its tenant keeps tasks: how it ends. It is canceled by
+    /// default.
+    fn unanswered(&self, _task: &Task, days: u64) -> Outcome {
+        Outcome::Canceled(format!("Nobody answered for {days} days."))
+    }
+
     /// Whether this new task may be answered with a mere message ([`Outcome::Message`]). Its caller is then kept waiting
     /// for that, also where it wants a stream or no wait: a task that it was shown cannot become a message any more.
     /// No by default.

@@ -220,6 +220,10 @@ impl Work<'_> {
         if run.attempt() > self.agent.settings.max_attempts {
             return self.settle(run, Outcome::Failed(poison(run.task()))).await;
         }
+        if let Some(days) = Self::unanswered(run) {
+            let outcome = self.agent.executor.unanswered(run.task(), days);
+            return self.settle(run, outcome).await;
+        }
         if let Some(question) = reading::read(self.agent.executor.as_ref(), run).await? {
             return self.settle(run, question).await;
         }

@@ -74,7 +74,11 @@ impl Work<'_> {
         let release = LeaseAfter::Release { holder: &self.holder };
         // Who works on parts of it for nothing now is to be told.
         let parts = state.is_terminal() && run.task().jobs.iter().any(|job| !job.is_settled());
-        let due = if parts { Due::At(run.now()) } else { Due::Never };
+        let due = match (state, Self::patience(run)) {
+            _ if parts => Due::At(run.now()),
+            (TaskState::InputRequired, Some(patience)) => Due::At(run.now().after(patience)),
+            _ => Due::Never,
+        };
         run.write(kinds, due, release).await?;
         if parts {
             self.wake(run, Duration::ZERO).await;
@@ -86,6 +90,19 @@ impl Work<'_> {
             "task settled"
         );
         Ok(Executed::Settled(Box::new(task.clone())))
+    }
+
+    /// How long the task waits for its user: as long as it would be kept once it is over.
+    fn patience(run: &Run) -> Option<Duration> {
+        run.task().kept.keeping.as_ref().map(|keeping| keeping.retention)
+    }
+
+    /// For how many days nobody has answered, where that is long enough: an answer would have made it go on.
+    pub(super) fn unanswered(run: &Run) -> Option<u64> {
+        let (task, patience) = (run.task(), Self::patience(run)?);
+        let waits = task.status.state == TaskState::InputRequired;
+        let is_over = waits && run.now().since(task.updated_at) >= patience;
+        is_over.then(|| patience.as_secs().div_ceil(86_400))
     }
 
     async fn park(&self, run: &Run, until: Timestamp) -> Result<Executed, ExecuteError> {

@@ -295,6 +295,39 @@ async fn asking_for_consent_and_the_end_of_the_lease_are_one_write() {
     assert_eq!(bench.woken(), [REST]);
 }
 
+/// Asks its user.
+struct AsksUser;
+
+#[async_trait]
+impl Executor for AsksUser {
+    async fn execute(&self, _: &mut Run) -> Result<Outcome, ExecuteError> {
+        Ok(Outcome::InputRequired("Which one?".into()))
+    }
+}
+
+#[tokio::test]
+async fn what_its_user_does_not_answer_ends_when_it_would_not_be_kept_any_longer() {
+    let bench = bench(AsksUser).await;
+    let day = Duration::from_secs(86_400);
+    bench.wake().await;
+    let stored = bench.stored().await;
+    assert_eq!(stored.due_at, Some(bench.clock.now().after(day)));
+    assert_eq!(stored.expires_at, None);
+    // Woken before, it asks again and has its time from then on.
+    bench.clock.advance(day / 2);
+    bench.wake().await;
+    assert_eq!(bench.status().await.0, TaskState::InputRequired);
+    bench.clock.advance(day);
+    bench.wake().await;
+    let told = (TaskState::Canceled, "Nobody answered for 1 days.".into());
+    assert_eq!(bench.status().await, told);
+    let stored = bench.stored().await;
+    assert!(
+        stored.due_at.is_none() && stored.expires_at.is_some(),
+        "it has its end"
+    );
+}
+
 /// Counts to five, a step each execution can go on from, and hangs after every second.
 struct Counts;
 

@@ -77,7 +77,7 @@ fn findings(told: &Value) -> Vec<String> {
     let text = |of: &Value, name: &str| of.get(name).map(ToString::to_string).unwrap_or_default();
     let plain = |of: &Value| of.as_str().unwrap_or_default().to_owned();
     let mut lines = vec![format!(
-        "{} entries, {} seals",
+        "entries: {}, seals: {}",
         text(told, "entries"),
         text(told, "seals")
     )];
@@ -115,7 +115,7 @@ mod tests {
             "faults": [{"fault": "changed", "entry": "ENTRY#a"}, {"fault": "seal", "number": 2}],
         });
         let lines = [
-            "3 entries, 1 seals",
+            "entries: 3, seals: 1",
             "changed: ENTRY#a",
             "seal: number 2",
             "not sealed yet: ENTRY#b",

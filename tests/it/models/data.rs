@@ -22,7 +22,10 @@ async fn what_no_rule_of_ours_reads_reaches_the_agents_as_data() {
         wrong["from"] = "pátek".into();
         let days = json!({"places": ["Oslo"], "days": ["2026-01-02/2026-01-04"]});
         let server = ModelServer::start([
-            dialect.calls([send("airbnb", "byt pro dva", wrong)]),
+            dialect.calls([
+                send("airbnb", "byt pro dva", wrong),
+                send("weather", "jaké bude počasí", days.clone()),
+            ]),
             dialect.calls([
                 send("airbnb", "byt pro dva", stay),
                 send("weather", "jaké bude počasí", days),

@@ -13,6 +13,7 @@ use super::*;
 use crate::scripted::{Scripted, Sent};
 
 const TRIP: &str = "Trip to Oslo next week: weather, a flat for two, am I free?";
+const TRIP_OF_TWO: &str = "Trip to Oslo next week: weather, a flat for two?";
 const WEATHER: (&str, &str, &[u32]) = ("weather", "Will it rain in Oslo tomorrow?", &[]);
 const FLAT: (&str, &str, &[u32]) = ("flats", "Find a flat in Oslo for two", &[]);
 const CALENDAR: (&str, &str, &[u32]) = ("calendar", "Am I free next week?", &[]);
@@ -223,7 +224,7 @@ async fn a_plan_waits_for_its_button_which_starts_the_plan_that_was_shown_and_no
             dialect.says("All is well."),
         ];
         let trip = Trip::start(dialect, PlanApproval::Always, script).await;
-        let shown = trip.asked("c", TRIP).await;
+        let shown = trip.asked("c", TRIP_OF_TWO).await;
         assert_eq!(shown["status"], "input-required", "{shown:#}");
         assert!(
             message(&shown).contains("2. Flats: Find a flat in Oslo for two"),

@@ -107,6 +107,35 @@ async fn a_prompt_becomes_a_call_the_agents_result_the_models_answer() {
     }
 }
 
+/// The engine of sentences beside a model hears two requests where the model heard one: it is asked once more, and has its way.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_half_that_a_model_passes_over_is_asked_for_once() {
+    let said =
+        "Will it rain in Oslo tomorrow, and which flat in Oslo is there from 9 to 11 January for two people?";
+    let (rain, flat) = (
+        ("weather", "Will it rain in Oslo tomorrow?"),
+        ("airbnb", "A flat in Oslo from 9 to 11 January for two"),
+    );
+    let dialect = Dialect::OpenAi;
+    for (second, agents) in [(vec![rain, flat], 2), (vec![rain], 1)] {
+        let script = [
+            dialect.sends(&[rain]),
+            dialect.sends(&second),
+            dialect.says("So."),
+        ];
+        let server = ModelServer::start(script).await;
+        let local = system(dialect, &server, false).await;
+        let task = ended(&local.user("acme"), said).await;
+        assert_eq!(task["status"], "completed", "{task:#}");
+        assert_eq!(task["jobs"].as_array().map(Vec::len), Some(agents), "{task:#}");
+        let asked = server.asked();
+        assert_eq!(asked.len(), 3, "to decide, once more, to write");
+        let told = asked[1].body["messages"].to_string();
+        assert!(told.contains("passes over what airbnb may be asked"), "{told}");
+        local.system.stop().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_did_not_end_is_not_done() {
     for dialect in BOTH {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::{Entropy, TokenUsage, to_read};
+use domain::{AgentType, Entropy, TokenUsage, to_read};
 use nlu::Slot;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::Instrument as _;
@@ -14,8 +14,8 @@ use super::spans;
 use super::{Dialogue, Fault, Form, Gathered, Provider};
 use crate::model::LONGEST;
 use crate::{
-    AgentBrief, Answer, Budget, BudgetError, Draft, Model, ModelError, Prompt, Reservation, Rules, Turn,
-    Unlimited, rules,
+    AgentBrief, Answer, Budget, BudgetError, Draft, Model, ModelError, Prompt, Reservation, Rules, Step,
+    Turn, Unlimited, rules,
 };
 
 /// Most agents that a model is shown: of more, those that fit what was said best.
@@ -132,6 +132,7 @@ impl Chain {
         let mut dialogue = shown(form, tokens);
         let (mut pause, mut left) = (self.limits.pause, self.limits.attempts);
         let (mut heals, mut halves, mut nudges) = (HEALS, HALVES, 1_u32);
+        let mut first = None;
         loop {
             *attempts += 1;
             let most = u64::from(dialogue.most(provider.max_tokens()));
@@ -150,7 +151,15 @@ impl Chain {
             counted(&ended, reserved, (model, &dialogue, &gathered)).await;
             let said = gathered.said();
             let fault = match ended.and_then(|()| gathered.read(model, &dialogue)) {
-                Ok(Read::Answer(answer)) => return Ok(answer),
+                Ok(Read::Answer(answer)) => match self.left_out(prompt, &answer).await {
+                    Some(reason) if nudges > 0 => {
+                        nudges -= 1;
+                        dialogue = dialogue.nudged(&said, &reason);
+                        first = Some(answer);
+                        continue;
+                    }
+                    _ => return Ok(answer),
+                },
                 Ok(Read::Plan) => {
                     form = Form::Plan;
                     dialogue = shown(form, tokens);
@@ -158,6 +167,10 @@ impl Chain {
                 }
                 Err(fault) => fault,
             };
+            // It was an answer, if not one to all that was said.
+            if let Some(first) = first {
+                return Ok(first);
+            }
             // The words of a refusal are no cause, and a user's own business.
             tracing::warn!(model, attempt = *attempts, cause = %fault, "a model did not answer");
             let wait = match &fault {
@@ -195,12 +208,37 @@ impl Chain {
         }
     }
 
+    /// What several agents are asked, by the engine's reading, and this answer asks nobody: the half of a message that a model passes
+    /// over. Whether it is a request is the model's to say. Where one agent alone is asked it decides itself.
+    async fn left_out(&self, prompt: &Prompt, answer: &Answer) -> Option<String> {
+        if Form::of(prompt) == Form::Write || !answer.about.is_empty() || !prompt.tasks.is_empty() {
+            return None;
+        }
+        let engine = self.engine.ready().await?;
+        let read = rules::understood(engine, prompt).await.ok()??;
+        let (wanted, asked) = (requests(&read.step), requests(&answer.step));
+        let is_asked = |agent: &AgentType| asked.iter().any(|(to, _)| *to == agent);
+        let (agent, request) = wanted.iter().find(|(agent, _)| !is_asked(agent))?;
+        // As many pieces of work are whole: another agent may do the same.
+        (wanted.len() > 1 && asked.len() < wanted.len()).then(|| {
+            format!("It passes over what {agent} may be asked: “{request}”. Say all again, with that in do if it is a request.")
+        })
+    }
+
     /// Between half of it and all of it.
     fn jittered(&self, pause: Duration) -> Duration {
         let mut chance = [0; 2];
         self.entropy.fill(&mut chance);
         let half = pause / 2;
         half + half.mul_f64(f64::from(u16::from_le_bytes(chance)) / f64::from(u16::MAX))
+    }
+}
+
+/// Who is asked what by a step.
+fn requests(step: &Step) -> Vec<(&AgentType, &str)> {
+    match step {
+        Step::Call(calls) => calls.iter().flat_map(|call| call.tool.requests()).collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -523,6 +523,20 @@ fn wire(tool: &Tool) -> (&str, Value) {
 }
 
 impl Tool {
+    /// Who is asked what by it.
+    pub(crate) fn requests(&self) -> Vec<(&AgentType, &str)> {
+        match self {
+            Self::SendMessage {
+                agent_type, message, ..
+            } => vec![(agent_type, message)],
+            Self::PlanTasks { tasks } => {
+                let pieces = tasks.iter().map(|task| (&task.agent_type, task.message.as_str()));
+                pieces.collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Name and arguments, as JSON text, of a call that is stored.
     #[must_use]
     pub fn written(&self) -> (String, String) {

@@ -19,7 +19,7 @@ use chrono::{Datelike as _, Days, NaiveDate};
 use serde_json::{Value, json};
 
 use super::decision;
-use crate::{AgentBrief, Prompt, Tool, ToolCall, ToolOutcome, ToolResult, Turn, clean_lines, fence};
+use crate::{AgentBrief, Prompt, ToolCall, ToolOutcome, ToolResult, Turn, clean_lines, fence};
 
 /// What a release says to models, so that what they answered can be told apart later.
 pub const PROMPTS: u32 = 4;
@@ -173,16 +173,7 @@ impl Dialogue {
             let mut said = self.messages.iter().filter(|(by, _)| *by == Speaker::User);
             said.any(|(_, text)| text.contains(request))
         };
-        let requests = asked.iter().flat_map(|call| match &call.tool {
-            Tool::SendMessage {
-                agent_type, message, ..
-            } => vec![(agent_type, message)],
-            Tool::PlanTasks { tasks } => tasks
-                .iter()
-                .map(|task| (&task.agent_type, &task.message))
-                .collect(),
-            _ => Vec::new(),
-        });
+        let requests = asked.iter().flat_map(|call| call.tool.requests());
         let mut unsaid = requests.filter(|(_, request)| !is_said(request));
         unsaid.find_map(|(agent_type, request)| {
             let mut agents = self

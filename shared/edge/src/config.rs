@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | `TENANT_ID` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | the one tenant of this deployment; `--tenant-id` of the host wins | required |
 //! | `TENANT_PREFIX` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | what the tenant's keys, issuer and cookies begin with | the name in `TENANT_ID` |
-//! | `TENANCY` | all | `isolated`: Lambda isolates the function's sandboxes by tenant (`PER_TENANT`), and each serves the tenant that Lambda names with its first event, by its prefix, and no other; a `TENANT_ID` beside it must be of that tenant | `single` |
+//! | `TENANCY` | all | `isolated`, at a tenant's own function: Lambda isolates its sandboxes by tenant (`PER_TENANT`), and each serves the tenant that Lambda names with its first event, by its prefix, and no other; a `TENANT_ID` beside it must be of that tenant | `single` |
 //! | `TENANT_BASE_URL` | host_agent, chat_api, oauth_callback | the tenant's base URL, issuer of the tokens made there; with `CONSENT_AGENT` this deployment's own | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent, chat_api, mqtt_bridge | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set, at mqtt_bridge with `MQTT_IMPORTS` |

@@ -1,7 +1,6 @@
-//! Events in, answers out: what stands between AWS Lambda and a function. A `main.rs` is one call of [`run`],
-//! or [`run_tenant`] where it serves one tenant; [`serve`] asks
-//! Lambda for events, recognises them (API Gateway, SQS batches, schedules, rules of IoT Core), hands them to the parts of the
-//! [`edge::Function`], and sends the answer back, whole or as a stream.
+//! Events in, answers out: what stands between AWS Lambda and a function. A `main.rs` is one call of [`run`], or of [`run_tenant`] where
+//! it serves one tenant; [`serve`] asks Lambda for events, recognises them (API Gateway, SQS batches, schedules, rules of IoT Core), hands
+//! them to the parts of the [`edge::Function`], and sends the answer back, whole or as a stream.
 //!
 //! No other room names the Lambda runtime or its events. Here is no endpoint and no setting.
 //!

@@ -42,11 +42,13 @@ where
     let http = platform.http.clone();
     let ground = Ground::aws(platform);
     let store = ground.store.clone();
+    let (asked, of) = (env.clone(), env.clone());
     let says = async move |tenant: &Tenant| {
+        // No record is read of a tenant whose it is not.
+        asked.clone().isolated(tenant)?;
         let said = store.tenants().deployment(tenant, SystemClock.now()).await;
         said.map_err(Error::from)
     };
-    let of = env.clone();
     let built = async move |tenant: &Tenant, said: &TenantSettings| {
         let env = of.clone().isolated(tenant)?.with_record(said);
         let (_, config) = config::read(env, &read)?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use domain::{SettingChange, Tenant};
 use serde_json::{Value, json};
 use store::SETTINGS_TTL;
-use system_testing::cloud::Cloud;
+use system_testing::cloud::{Cloud, batch};
 use system_testing::runtime_api::{Reply, Sandbox, Spec, program};
 
 use wiremock::matchers::any;
@@ -37,7 +37,7 @@ async fn begun(cloud: &Cloud, (id, package): (&str, &str), settings: &[(&str, Op
         name: package.to_owned(),
         binary: program(package),
         environment,
-        timeout: Duration::from_secs(20),
+        timeout: Duration::from_secs(120),
         memory: 256,
     };
     Sandbox::start(&spec, cloud.log_folder()).await
@@ -140,7 +140,7 @@ async fn a_sandbox_asks_the_model_of_its_tenants_record_within_the_limit_that_wa
     set(&cloud, &[("MODELS", Some(&list.to_string()))]).await;
 
     let event = || {
-        let mut event = get("POST", "/message:stream");
+        let mut event = get("POST", "/message:send");
         let token = format!("Bearer {}", cloud.token("acme/HostAgentFunction"));
         for (name, value) in [
             ("authorization", token.as_str()),
@@ -153,7 +153,7 @@ async fn a_sandbox_asks_the_model_of_its_tenants_record_within_the_limit_that_wa
         let message = json!({ "message": {
             "messageId": domain::MessageId::random(&domain::SystemEntropy).to_string(), "role": "ROLE_USER",
             "parts": [{ "text": "Will it rain in Oslo tomorrow?" }],
-        } });
+        }, "configuration": { "returnImmediately": true } });
         event["body"] = message.to_string().into();
         event
     };
@@ -168,7 +168,15 @@ async fn a_sandbox_asks_the_model_of_its_tenants_record_within_the_limit_that_wa
 
     let limited = [ISOLATED.as_slice(), &[("TOKENS_PER_DAY", Some("100000"))]].concat();
     let sandbox = host(&cloud, &limited).await;
-    let reply = sandbox.invoke_for("acme", event()).await;
+    let sent = sandbox.invoke_for("acme", event()).await;
+    let Reply::Answer(sent) = sent else {
+        panic!("{sent:?}\n{}", sandbox.log())
+    };
+    let sent: Value = serde_json::from_str(sent["body"].as_str().expect("text")).expect("JSON");
+    let wake =
+        json!({ "v": 1, "kind": "task", "tenant": "acme", "agent": "host", "taskId": sent["task"]["id"] });
+    let wake = batch("host", &[("1", &wake.to_string())], 1);
+    let reply = sandbox.invoke_for("acme", wake).await;
     let asked = model.received_requests().await.expect("requests");
     let asked: Vec<Value> = asked
         .iter()

@@ -472,14 +472,14 @@ mod tests {
             .collect();
         let deployed = names.iter().map(|name| (*name, "the process's"));
         let mut env = Env::of(deployed).with_record(&record);
-        let said: Vec<&str> = names
+        let mut said: Vec<&str> = names
             .iter()
             .filter(|name| env.required::<String>(name).unwrap() == "the record's")
             .copied()
             .collect();
         let mut own = DEPLOYMENT;
-        let mut said = said;
-        (own.sort_unstable(), said.sort_unstable());
+        own.sort_unstable();
+        said.sort_unstable();
         assert_eq!(said, own, "each is in the table, and no other is taken");
 
         // Nor where the process says nothing, nor by another case of its letters.

@@ -259,7 +259,5 @@ async fn a_record_changes_a_warm_silo_and_a_warm_sandbox_and_no_bad_one_does() {
         cold.log()
     );
 
-    set(&cloud, &[("REQUIRE_SIGN_IN", None)]).await;
-    becomes((true, true)).await;
     assert_eq!(cloud.refusals(), Vec::<String>::new());
 }

@@ -127,8 +127,8 @@ impl Control {
     /// Refuses where the tenant's record says who signs in: what is offered here would count for nothing.
     pub(crate) async fn may_offer(&self, name: &Tenant) -> Result<(), ChangeError> {
         let says = self.deployment(&self.named(name)?).await?;
-        let said = ["SIGN_IN_ISSUERS", "REQUIRE_ACR"].into_iter();
-        match said.filter(|key| says.contains_key(*key)).next() {
+        let mut said = ["SIGN_IN_ISSUERS", "REQUIRE_ACR"].into_iter();
+        match said.find(|key| says.contains_key(*key)) {
             Some(key) => Err(ChangeError::SignIn(format!(
                 "{key} is set for this tenant and wins; `switchyard tenant unset {} {key}` ends that",
                 name.name()

@@ -538,7 +538,7 @@ resume() {
 }
 
 settings() {
-  local pair key value names='{"#settings":"settings"}' values='{}' sets='' removes=''
+  local pair key value map names='{}' values='{}' sets='' removes=''
   (($# > 1)) || usage
   tenant=$1 stage=$2 platform=switchyard
   shift 2
@@ -547,12 +547,17 @@ settings() {
   for pair in "$@"; do
     key=${pair%%=*} value=${pair#*=}
     check 'a setting' "$key" '[A-Za-z][A-Za-z0-9_]*'
-    names=$(jq --compact-output --arg key "$key" '.["#" + $key] = $key' <<<"$names")
+    # Those of the deployment are variables of the functions, in a map of their own.
+    case $key in
+      [A-Z]*) map=deployment ;;
+      *) map=settings ;;
+    esac
+    names=$(jq --compact-output --arg key "$key" --arg map "$map" '.["#" + $key] = $key | .["#" + $map] = $map' <<<"$names")
     if [ -n "$value" ]; then
-      sets+="${sets:+, }#settings.#$key = :$key"
+      sets+="${sets:+, }#$map.#$key = :$key"
       values=$(jq --compact-output --arg key "$key" --arg value "$value" '.[":" + $key] = {S: $value}' <<<"$values")
     else
-      removes+="${removes:+, }#settings.#$key"
+      removes+="${removes:+, }#$map.#$key"
     fi
     # What was shared before is not shared again once it is on again.
     if [ "$key" = share ]; then
@@ -561,6 +566,10 @@ settings() {
       values=$(jq --compact-output '. + {":zero": {N: "0"}, ":one": {N: "1"}}' <<<"$values")
     fi
   done
+  # A path leads into a map that is there only.
+  [ "$names" = "${names/\"#deployment\"/}" ] || aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
+    --update-expression 'SET #deployment = if_not_exists(#deployment, :none)' --condition-expression 'attribute_exists(pk)' \
+    --expression-attribute-names '{"#deployment":"deployment"}' --expression-attribute-values '{":none":{"M":{}}}'
   aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
     --update-expression "${sets:+SET $sets }${removes:+REMOVE $removes}" --condition-expression 'attribute_exists(pk)' \
     --expression-attribute-names "$names" ${sets:+--expression-attribute-values "$values"}
@@ -920,8 +929,8 @@ forget_tenant() {
   aws dynamodb delete-item --table-name "$tenants" --key "$(logo_key)"
   # Its name is free; what lies below its prefix is nobody's until it expires.
   [ -z "$present" ] || aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
-    --update-expression 'SET #status = :removed REMOVE #settings' \
-    --expression-attribute-names '{"#status":"status","#settings":"settings"}' \
+    --update-expression 'SET #status = :removed REMOVE #settings, #deployment' \
+    --expression-attribute-names '{"#status":"status","#settings":"settings","#deployment":"deployment"}' \
     --expression-attribute-values '{":removed":{"S":"removed"}}'
 }
 

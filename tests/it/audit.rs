@@ -854,7 +854,7 @@ async fn operators(local: &Local, heard: &mut Heard) {
             Method::PATCH,
             "/tenants/initech/settings",
             json!({ "locale": "nb" }),
-            ("tenant.set", "operator", "settings", "done"),
+            ("tenant.set", "operator", "locale", "done"),
         ),
         (
             Method::POST,

@@ -478,6 +478,29 @@ fn the_schedules_that_are_documented_are_those_that_are_used() {
     }
 }
 
+/// What a tenant's record may say is a parameter of its template as it stands: nothing that the template makes of what is the platform's.
+#[test]
+fn what_a_record_may_say_is_a_parameter_of_the_tenants_template() {
+    let template = Template::tenant();
+    let functions = template.functions();
+    for name in domain::DEPLOYMENT {
+        let given = functions
+            .values()
+            .filter_map(|function| function["Environment"]["Variables"].get(name));
+        let mut readers = 0;
+        for value in given {
+            let parameter = value["Ref"].as_str().unwrap_or_else(|| panic!("{name}: {value}"));
+            let kind = &template.document["Parameters"][parameter]["Type"];
+            assert!(
+                kind == "String" || kind == "Number",
+                "{name}: {parameter} is {kind}"
+            );
+            readers += 1;
+        }
+        assert!(readers > 0, "{name} is nothing of a tenant's functions");
+    }
+}
+
 /// What the local system does like AWS is what the templates say.
 #[test]
 fn queues_and_sweeps_are_like_those_of_the_templates() {

@@ -77,6 +77,104 @@ pub(crate) async fn order(user: &User, base: &str, login: &Value) -> String {
     user.until(&asked.task_id(), &["completed"]).await["artifacts"].to_string()
 }
 
+/// Whether a tenant lets guests in.
+async fn lets_guests_in(local: &Local, tenant: &str) -> bool {
+    let guest = local.user(tenant);
+    let told = guest.get("/api/session").await.json();
+    let said = guest.chat("rain", "m1", "Hello").await;
+    let is_let_in = said.status == 200;
+    assert_eq!(told["signInRequired"], !is_let_in, "{told} {said:?}");
+    assert!(is_let_in || said.status == 401, "{said:?}");
+    is_let_in
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_setting_of_its_deployment_is_a_tenants_next_request_and_nobody_elses() {
+    let place = tempfile::tempdir().expect("a folder");
+    let data = || Data::Folder(place.path().to_owned());
+    let local = Local::start_with(data()).await;
+    let set = async |body: Value| admin(&local, Method::PATCH, "/tenants/acme/settings", Some(body)).await;
+    assert!(lets_guests_in(&local, "acme").await && lets_guests_in(&local, "globex").await);
+
+    let (status, _) = set(json!({ "REQUIRE_SIGN_IN": "true", "A2A_ENABLED": "false", "locale": "nb" })).await;
+    assert_eq!(status, StatusCode::NO_CONTENT);
+    assert!(!lets_guests_in(&local, "acme").await, "at once");
+    assert!(lets_guests_in(&local, "globex").await, "its neighbour");
+
+    // What is wrong is told by who reads it, and nothing is changed.
+    let keyed = json!([{ "kind": "openai", "url": "https://a.example/v1", "model": "m", "key": "switchyard/globex/session-key" }]);
+    for (wrong, why) in [
+        (("PLAN_APPROVAL", "sometimes"), "PLAN_APPROVAL is not valid"),
+        (("A2A_TASK_TIMEOUT", "0"), "A2A_TASK_TIMEOUT must be between 1"),
+        (("CHAT_GRACE", "61"), "CHAT_GRACE must be between 0 and 60"),
+        (("A2A_PUSH_SCHEDULE", "soon"), "A2A_PUSH_SCHEDULE"),
+        (
+            ("MODELS", &*keyed.to_string()),
+            "MODELS has a key that the function was not deployed with",
+        ),
+        (
+            ("MODELS", r#"[{"kind":"bedrock","model":"m"}]"#),
+            "TOKENS_PER_DAY is not set",
+        ),
+        (("SIGN_IN_ISSUERS", "nowhere"), "nowhere"),
+        (("TENANT_ID", "globex"), "there is no setting \"TENANT_ID\""),
+        (("TABLE_PREFIX", "other-"), "and of its deployment MODELS, EMBED"),
+        (
+            ("SESSION_KEY_SECRET", "switchyard/globex/session-key"),
+            "there is no setting",
+        ),
+        (("REGISTRY_URL", "https://a.example"), "there is no setting"),
+    ] {
+        let (status, told) = set(json!({ "REQUIRE_SIGN_IN": null, wrong.0: wrong.1 })).await;
+        assert_eq!(
+            (status, &told["error"]),
+            (StatusCode::BAD_REQUEST, &json!("invalid_setting")),
+            "{told}"
+        );
+        assert!(told["message"].as_str().expect("words").contains(why), "{told}");
+    }
+    assert!(!lets_guests_in(&local, "acme").await);
+
+    // Two that say the same would leave one of them without an effect.
+    let idp = json!({ "SIGN_IN_ISSUERS": "idp" });
+    assert_eq!(set(idp).await.0, StatusCode::NO_CONTENT);
+    let offer = json!({ "offered": ["idp"] });
+    let offer = async || admin(&local, Method::PUT, "/tenants/acme/issuers", Some(offer.clone())).await;
+    let (status, told) = offer().await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{told}");
+    assert!(
+        told.to_string()
+            .contains("SIGN_IN_ISSUERS is set for this tenant and wins"),
+        "{told}"
+    );
+    assert_eq!(
+        set(json!({ "SIGN_IN_ISSUERS": null })).await.0,
+        StatusCode::NO_CONTENT
+    );
+    assert_eq!(offer().await.0, StatusCode::OK);
+
+    let (_, listed) = admin(&local, Method::GET, "/tenants", None).await;
+    let settings = |name: &str| {
+        let tenants = listed["tenants"].as_array().expect("tenants");
+        let own = tenants.iter().find(|own| own["name"] == name);
+        own.expect("the tenant")["settings"].clone()
+    };
+    let expected = json!({ "REQUIRE_SIGN_IN": "true", "A2A_ENABLED": "false", "locale": "nb" });
+    assert_eq!((settings("acme"), settings("globex")), (expected, json!({})));
+    let (_, told) = admin(&local, Method::GET, "/tenants/acme/audit", None).await;
+    let told = told.to_string();
+    assert!(told.contains("A2A_ENABLED REQUIRE_SIGN_IN locale"), "{told}");
+    assert!(!told.contains("PLAN_APPROVAL"), "{told}");
+    local.system.stop().await;
+
+    let local = Local::start_with(data()).await;
+    assert!(!lets_guests_in(&local, "acme").await, "after a restart");
+    let unset = json!({ "REQUIRE_SIGN_IN": null });
+    let (status, _) = admin(&local, Method::PATCH, "/tenants/acme/settings", Some(unset)).await;
+    assert_eq!(status, StatusCode::NO_CONTENT);
+    assert!(lets_guests_in(&local, "acme").await, "as it was started");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_third_tenant_comes_while_everything_runs_and_is_there_after_a_restart() {
     let place = tempfile::tempdir().expect("a folder");

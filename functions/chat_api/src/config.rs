@@ -59,7 +59,7 @@ impl Config {
         let sign_in = env.sign_in();
         let tokens_per_day: Result<Option<DailyTokens>, ConfigError> = env.optional("TOKENS_PER_DAY");
         let push_services = env.or("PUSH_SERVICES", PushServices::default());
-        let grace = env.seconds_or("CHAT_GRACE", usual.grace);
+        let grace = env.seconds_or("CHAT_GRACE", usual.grace, 0..=60);
         Ok(Self {
             tenant: tenant?,
             base: base?,

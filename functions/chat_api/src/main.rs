@@ -4,5 +4,5 @@ use edge::config::Env;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
-    lambda::run(Env::process(), chat_api::Config::read, chat_api::build).await
+    lambda::run_tenant(Env::process(), chat_api::Config::read, chat_api::build).await
 }

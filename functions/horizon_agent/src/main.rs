@@ -4,5 +4,5 @@ use edge::config::Env;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), edge::Error> {
-    lambda::run(Env::process(), horizon_agent::Config::read, horizon_agent::build).await
+    lambda::run_tenant(Env::process(), horizon_agent::Config::read, horizon_agent::build).await
 }

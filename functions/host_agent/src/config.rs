@@ -9,7 +9,7 @@ use agent::{PushSchedule, RetrySchedule};
 use auth::Issuer;
 use domain::{SignInRule, Tenant};
 use edge::agent_parts;
-use edge::config::{ConfigError, Env};
+use edge::config::{ConfigError, Env, YEAR};
 use edge::{Error, Function, Ground};
 use llm::{ModelList, SentenceSetting};
 use url::Url;
@@ -131,8 +131,8 @@ impl Config {
         };
         let webhook = env.required("A2A_WEBHOOK_URL");
         let usual = Patience::default();
-        let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", usual.token_ttl);
-        let limit = env.seconds_or("A2A_TASK_TIMEOUT", usual.limit);
+        let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", usual.token_ttl, 60..=YEAR);
+        let limit = env.seconds_or("A2A_TASK_TIMEOUT", usual.limit, 1..=YEAR);
         let enabled = env.or("A2A_ENABLED", true);
         let approval = env.or("PLAN_APPROVAL", PlanApproval::default());
         let issuers = env.required_json("TRUSTED_ISSUERS");
@@ -142,6 +142,7 @@ impl Config {
         let providers = env.optional("OAUTH_PROVIDERS_SECRET");
         let models = models(env);
         let sentences = env.optional("EMBED");
+        let sentences = sentences.and_then(|found| keyed(env, "EMBED", found, SentenceSetting::has_keys_of));
         let bedrock = BedrockPlace::read(env);
         let sign_in = env.sign_in();
         let (mqtt, bridge) = (env.optional("AGENT_MQTT_URL"), bridge(env));
@@ -192,7 +193,8 @@ fn bridge(env: &mut Env) -> Result<Option<MqttBridge>, ConfigError> {
 
 /// The models with the budget of a day: nobody spends money on them without a limit.
 fn models(env: &mut Env) -> Result<Option<(ModelList, u64)>, ConfigError> {
-    let models: Result<Option<ModelList>, ConfigError> = env.optional("MODELS");
+    let models = env.optional("MODELS");
+    let models = models.and_then(|found| keyed(env, "MODELS", found, ModelList::has_keys_of));
     let tokens: Result<Option<DailyTokens>, ConfigError> = env.optional("TOKENS_PER_DAY");
     let (Some(models), tokens) = (models?, tokens?) else {
         return Ok(None);
@@ -202,6 +204,23 @@ fn models(env: &mut Env) -> Result<Option<(ModelList, u64)>, ConfigError> {
         tokens => tokens.unwrap_or(DailyTokens(0)),
     };
     Ok(Some((models, tokens.0)))
+}
+
+/// What the tenant's record says of models names no secret, and sends none anywhere, but as the function was deployed with.
+fn keyed<T: FromStr<Err: fmt::Display>>(
+    env: &mut Env,
+    name: &str,
+    found: Option<T>,
+    has_keys_of: impl FnOnce(&T, Option<&T>) -> bool,
+) -> Result<Option<T>, ConfigError> {
+    let deployed = env.without_record().optional(name).ok().flatten();
+    match found {
+        Some(found) if !has_keys_of(&found, deployed.as_ref()) => {
+            let reason = "has a key that the function was not deployed with for that url";
+            Err(env.problem(name, reason.to_owned()))
+        }
+        found => Ok(found),
+    }
 }
 
 /// A count of tokens, as an operator writes it.
@@ -360,6 +379,34 @@ mod tests {
         assert_eq!(with(&[hosted, ("TOKENS_PER_DAY", "500000")]), Ok(Some(500_000)));
         assert_eq!(with(&[("MODELS", r#"[{"kind": "rules"}]"#)]), Ok(Some(0)));
         assert_eq!(with(&[]), Ok(None));
+    }
+
+    #[test]
+    fn a_record_sends_no_key_elsewhere_and_names_no_other() {
+        let list = |url: &str, key: &str| {
+            format!(r#"[{{"kind":"openai","url":"https://{url}/v1","model":"m","key":"{key}"}}]"#)
+        };
+        let one = |url: &str, key: &str| list(url, key).trim_matches(['[', ']']).to_owned();
+        let (models, embed) = (list("a.example", "k"), one("a.example", "k"));
+        let deployed = [("MODELS", &*models), ("EMBED", &*embed), ("TOKENS_PER_DAY", "9")];
+        let with = |name: &str, value: String| {
+            let record = [(name.to_owned(), value)].into();
+            read(Env::of(ALL.into_iter().chain(deployed)).with_record(&record)).err()
+        };
+        let another = |name: &str, written: &dyn Fn(&str, &str) -> String| {
+            let other_model = written("a.example", "k").replace(r#""m""#, r#""n""#);
+            assert_eq!(with(name, other_model), None);
+            for (url, key) in [("b.example", "k"), ("a.example", "other")] {
+                let refused = with(name, written(url, key)).unwrap();
+                assert!(refused.contains(&format!("{name} has a key")), "{refused}");
+            }
+        };
+        another("MODELS", &list);
+        another("EMBED", &one);
+        assert_eq!(
+            with("MODELS", r#"[{"kind":"bedrock","model":"m"}]"#.to_owned()),
+            None
+        );
     }
 
     #[test]

@@ -8,5 +8,5 @@ use host_agent::{Args, Config, build};
 async fn main() -> Result<(), edge::Error> {
     let env = Env::process().overridden("TENANT_ID", Args::parse().tenant_id);
     // In a box: its future is a large one.
-    Box::pin(lambda::run(env, Config::read, build)).await
+    Box::pin(lambda::run_tenant(env, Config::read, build)).await
 }

@@ -18,8 +18,8 @@ pub struct Config {
     pub access_token: Duration,
 }
 
-/// The shortest life of an access token.
-const MIN_ACCESS_TOKEN: Duration = Duration::from_secs(60);
+/// The shortest life of an access token, in seconds.
+const MIN_ACCESS_TOKEN: u64 = 60;
 
 impl Config {
     /// Reads the settings.
@@ -29,17 +29,12 @@ impl Config {
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let url = env.required("IDP_URL");
         let keys = env.required("IDP_KEYS_SECRET");
-        let access_token = env.seconds_or("ACCESS_TOKEN_TTL", MAX_ACCESS_TOKEN)?;
-        if !(MIN_ACCESS_TOKEN..=MAX_ACCESS_TOKEN).contains(&access_token) {
-            return Err(env.problem(
-                "ACCESS_TOKEN_TTL",
-                "must be between 60 and 600 seconds".to_owned(),
-            ));
-        }
+        let within = MIN_ACCESS_TOKEN..=MAX_ACCESS_TOKEN.as_secs();
+        let access_token = env.seconds_or("ACCESS_TOKEN_TTL", MAX_ACCESS_TOKEN, within);
         Ok(Self {
             url: url?,
             keys: keys?,
-            access_token,
+            access_token: access_token?,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use a2a::mqtt::{AgentAddress, PoolAddress, TopicPrefix};
 use auth::{Issuer, TenantRule};
-use edge::config::{ConfigError, Env};
+use edge::config::{ConfigError, Env, YEAR};
 use mqtt::BrokerUrl;
 use serde::Deserialize;
 use url::Url;
@@ -118,7 +118,7 @@ impl Config {
         let orgs = env.required_json("MQTT_ORGS");
         let agents = env.required_json("MQTT_AGENTS");
         let issuers = env.required_json("TRUSTED_ISSUERS");
-        let replies_for = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", WEEK);
+        let replies_for = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", WEEK, 60..=YEAR);
         let imports = imports(env);
         let iot = env.optional("AWS_ENDPOINT_URL_IOT_DATA_PLANE");
         let region = env.optional("AWS_REGION");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::Tenant;
-use edge::config::{ConfigError, Env};
+use edge::config::{ConfigError, Env, YEAR};
 
 use crate::TOKEN_TTL;
 
@@ -23,7 +23,7 @@ impl Config {
     /// The first that is missing or wrong; all of them by [`Env::finish`].
     pub fn read(env: &mut Env) -> Result<Self, ConfigError> {
         let tenant = env.tenant();
-        let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", TOKEN_TTL);
+        let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", TOKEN_TTL, 60..=YEAR);
         Ok(Self {
             tenant: tenant?,
             token_ttl: token_ttl?,

@@ -40,6 +40,10 @@ pub(super) enum TenantCommand {
     /// the limit for language models; `brand`, `accent` and `accentDark`, as in `tenant brand`; `share` (on or off), whether who has
     /// signed in may share a finished task by a link; `start`, the types of agents that an empty chat begins with. Each change of
     /// `share` ends the links of before.
+    ///
+    /// Settings of its deployment, in place of what its functions were deployed with: MODELS, EMBED, PLAN_APPROVAL, REQUIRE_SIGN_IN,
+    /// SIGN_IN_ISSUERS, REQUIRE_ACR, PUSH_SERVICES, CHAT_GRACE, A2A_AGENT_URL, A2A_ENABLED, A2A_TASK_TIMEOUT, A2A_WEBHOOK_TOKEN_TTL,
+    /// A2A_PUSH_SCHEDULE, A2A_RETRY_SCHEDULE.
     Set(Set),
     /// Remove settings of a tenant
     Unset(Unset),
@@ -76,6 +80,9 @@ fn change(text: &str) -> Result<SettingChange, String> {
     let change = SettingChange::parse(key, Some(value)).map_err(|error| error.to_string())?;
     if change.key() == domain::TIME_ZONE {
         local::zone::known(value)?;
+    }
+    if change.is_of_deployment() {
+        local::functions::readable(&change).map_err(|error| error.to_string())?;
     }
     Ok(change)
 }

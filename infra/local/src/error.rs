@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use a2a::mqtt::AgentAddress;
 use auth::KeyError;
-use domain::Tenant;
+use domain::{InvalidSetting, Tenant};
 
 /// Why the system does not start.
 #[derive(Debug, thiserror::Error)]
@@ -184,6 +184,9 @@ pub enum ChangeError {
     /// A tenant has too many clients at the broker.
     #[error("a tenant has at most {0} clients at the MQTT broker")]
     ManyBrokerClients(usize),
+    /// A setting of a tenant is none.
+    #[error(transparent)]
+    Setting(#[from] InvalidSetting),
     /// A part did not take the change.
     #[error(transparent)]
     Part(#[from] StartError),

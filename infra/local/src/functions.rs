@@ -11,7 +11,7 @@ pub mod sam_env;
 use std::path::Path;
 use std::pin::Pin;
 
-use domain::{AgentName, InvalidId};
+use domain::{AgentName, InvalidId, InvalidSetting, SettingChange};
 use edge::config::{Env, Platform};
 use edge::{Error, Function, Ground};
 
@@ -116,6 +116,23 @@ pub fn all(patience: &host_agent::Patience, page: Option<&Path>) -> Vec<Spec> {
     ]
 }
 
+/// Whether a tenant's functions can read this setting of a deployment, as far as it alone tells.
+///
+/// # Errors
+/// What the first that reads it says of it.
+pub fn readable(change: &SettingChange) -> Result<(), InvalidSetting> {
+    let (key, value) = (change.key(), change.value().unwrap_or_default());
+    for spec in all(&host_agent::Patience::default(), None) {
+        let mut env = Env::of([("TENANT_ID", "tenant"), (key, value)]);
+        let _told_below = spec.is_of_tenant().then(|| spec.read(&mut env));
+        let told = env.finish().err().into_iter().flat_map(|error| error.problems);
+        if let Some(problem) = { told }.find(|problem| problem.name == key) {
+            return Err(InvalidSetting::Value(format!("{key} {}", problem.reason)));
+        }
+    }
+    Ok(())
+}
+
 /// The bridge to an MQTT broker, which is only there where a broker is.
 pub(crate) fn bridge() -> Spec {
     let place = Mounting::At(crate::mqtt::BRIDGE);
@@ -170,6 +187,11 @@ impl Spec {
     /// Starts the function with these settings, as `main.rs` does.
     pub(crate) async fn start(&self, ground: Ground, env: Env) -> Result<Function, Error> {
         (self.starts)(ground, env).await
+    }
+
+    /// Whether each tenant has one of its own.
+    pub(crate) fn is_of_tenant(&self) -> bool {
+        matches!(self.place, Mounting::TenantAgent(..) | Mounting::Below(_))
     }
 
     /// The agent that it is, if it is one.

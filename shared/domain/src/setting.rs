@@ -17,7 +17,10 @@ pub struct SettingChange {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSetting {
     /// There is no such setting.
-    #[error("there is no setting {0:?}; there are {known}", known = SettingChange::KEYS.join(", "))]
+    #[error(
+        "there is no setting {0:?}; there are {known}, and of its deployment {deployment}",
+        known = SettingChange::KEYS.join(", "), deployment = DEPLOYMENT.join(", ")
+    )]
     Unknown(String),
     /// The value is none of this setting's.
     #[error("{0}")]
@@ -45,6 +48,27 @@ const STREAMS: &str = "streams";
 const DELIVERIES_PER_MINUTE: &str = "deliveries_per_minute";
 const STORAGE_MB: &str = "storage_mb";
 const DOLLARS_PER_MONTH: &str = "dollars_per_month";
+/// What a tenant's record may say in place of its functions' environment: the variables that are the tenant's own and nothing of the
+/// platform's. Each is read, and bounded, by the functions that have it. No address, table, secret or tenant is among them.
+pub const DEPLOYMENT: [&str; 14] = [
+    "MODELS",
+    "EMBED",
+    "PLAN_APPROVAL",
+    "REQUIRE_SIGN_IN",
+    "SIGN_IN_ISSUERS",
+    "REQUIRE_ACR",
+    "PUSH_SERVICES",
+    "CHAT_GRACE",
+    "A2A_AGENT_URL",
+    "A2A_ENABLED",
+    "A2A_TASK_TIMEOUT",
+    "A2A_WEBHOOK_TOKEN_TTL",
+    "A2A_PUSH_SCHEDULE",
+    "A2A_RETRY_SCHEDULE",
+];
+/// Most bytes of one of these.
+const DEPLOYMENT_MAX: usize = 2048;
+
 /// The most that each can be: far more than anybody pays for, and far from where counts end.
 const LIMIT_MAX: u64 = 1_000_000_000_000_000;
 const TOKENS_MAX: u64 = 1_000_000_000_000;
@@ -76,7 +100,10 @@ impl SettingChange {
     /// # Errors
     /// [`InvalidSetting`] where there is no such setting, or the value is none of its.
     pub fn parse(key: &str, value: Option<&str>) -> Result<Self, InvalidSetting> {
-        let known = Self::KEYS.into_iter().find(|known| *known == key);
+        let known = Self::KEYS
+            .into_iter()
+            .chain(DEPLOYMENT)
+            .find(|known| *known == key);
         let key = known.ok_or_else(|| InvalidSetting::Unknown(key.to_owned()))?;
         let said = value.map(str::to_owned);
         let context =
@@ -93,6 +120,7 @@ impl SettingChange {
             SHARES => value.map_or(Ok(()), parse_shares),
             RETENTION => value.map_or(Ok(()), |value| Retention::parse(value).map(drop)),
             TOKENS_PER_DAY => value.map_or(Ok(()), |value| parse_tokens(value).map(drop)),
+            key if DEPLOYMENT.contains(&key) => value.map_or(Ok(()), |value| parse_deployment(key, value)),
             _ => value.map_or(Ok(()), |value| parse_limit(key, value, LIMIT_MAX).map(drop)),
         };
         read.map_err(InvalidSetting::Value)?;
@@ -100,6 +128,12 @@ impl SettingChange {
             key,
             value: value.map(str::to_owned),
         })
+    }
+
+    /// Whether it is of what the tenant's functions are built with ([`DEPLOYMENT`]).
+    #[must_use]
+    pub fn is_of_deployment(&self) -> bool {
+        DEPLOYMENT.contains(&self.key)
     }
 
     /// Which setting.
@@ -126,6 +160,16 @@ pub fn parse_tokens(text: &str) -> Result<u64, String> {
 fn parse_limit(key: &str, text: &str, most: u64) -> Result<u64, String> {
     let limit = text.parse().ok().filter(|limit| *limit <= most);
     limit.ok_or_else(|| format!("{key} is a whole number, 0 to {most}"))
+}
+
+/// What any variable can be; the rest its readers tell.
+fn parse_deployment(key: &str, text: &str) -> Result<(), String> {
+    if text.trim().is_empty() || text.len() > DEPLOYMENT_MAX || text.chars().any(char::is_control) {
+        return Err(format!(
+            "{key} is a text of 1 to {DEPLOYMENT_MAX} bytes without control characters"
+        ));
+    }
+    Ok(())
 }
 
 fn parse_plan(text: &str) -> Result<ServicePlan, String> {
@@ -219,6 +263,7 @@ mod tests {
             ("tasks_at_once", "7"),
             ("shares", "user-1=50"),
             ("retention", "chats=90 tasks=14"),
+            ("PLAN_APPROVAL", "over:3"),
         ] {
             let change = SettingChange::parse(key, Some(value)).unwrap();
             assert_eq!((change.key(), change.value()), (key, Some(value)));
@@ -228,7 +273,9 @@ mod tests {
         assert_eq!(
             unknown.to_string(),
             "there is no setting \"timezone\"; there are locale, timeZone, plan, tasks_per_day, tasks_at_once, \
-             streams, deliveries_per_minute, storage_mb, dollars_per_month, shares, tokens_per_day, brand, accent, accentDark, share, start, retention"
+             streams, deliveries_per_minute, storage_mb, dollars_per_month, shares, tokens_per_day, brand, accent, accentDark, share, start, retention, \
+             and of its deployment MODELS, EMBED, PLAN_APPROVAL, REQUIRE_SIGN_IN, SIGN_IN_ISSUERS, REQUIRE_ACR, PUSH_SERVICES, CHAT_GRACE, \
+             A2A_AGENT_URL, A2A_ENABLED, A2A_TASK_TIMEOUT, A2A_WEBHOOK_TOKEN_TTL, A2A_PUSH_SCHEDULE, A2A_RETRY_SCHEDULE"
         );
         for (key, value) in [
             ("locale", "en_GB"),
@@ -247,6 +294,9 @@ mod tests {
             ("streams", "-1"),
             ("shares", "user-1"),
             ("retention", "chats=0"),
+            ("MODELS", ""),
+            ("PLAN_APPROVAL", "always\nTENANT_ID=globex"),
+            ("PUSH_SERVICES", &"a".repeat(2049)),
         ] {
             let wrong = SettingChange::parse(key, Some(value)).unwrap_err();
             assert!(

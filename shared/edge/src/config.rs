@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | `TENANT_ID` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | the one tenant of this deployment; `--tenant-id` of the host wins | required |
 //! | `TENANT_PREFIX` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | what the tenant's keys, issuer and cookies begin with | the name in `TENANT_ID` |
-//! | `TENANCY` | all | `isolated`: Lambda isolates the function's sandboxes by tenant (`PER_TENANT`), and each serves the tenant that Lambda names with its first event, by its prefix, and no other; a `TENANT_ID` beside it must be of that tenant | `single` |
+//! | `TENANCY` | all | `isolated`, at a tenant's own function: Lambda isolates its sandboxes by tenant (`PER_TENANT`), and each serves the tenant that Lambda names with its first event, by its prefix, and no other; a `TENANT_ID` beside it must be of that tenant | `single` |
 //! | `TENANT_BASE_URL` | host_agent, chat_api, oauth_callback | the tenant's base URL, issuer of the tokens made there; with `CONSENT_AGENT` this deployment's own | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent, chat_api, mqtt_bridge | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set, at mqtt_bridge with `MQTT_IMPORTS` |
@@ -20,8 +20,8 @@
 //! | `AGENT_URL` | horizon_agent, weather_agent, report_agent, airbnb_agent, calendar_agent, oauth_callback | the agent's public URL, audience of tokens for it; at oauth_callback that of `CONSENT_AGENT` | required; oauth_callback: every user types a code |
 //! | `A2A_AGENT_URL` | host_agent | the card of one agent that gets everything, instead of the registry | the registry is asked |
 //! | `A2A_WEBHOOK_URL` | host_agent | public HTTPS URL of the webhook receiver | required |
-//! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver, mqtt_bridge | seconds after which an agent's news of a task is refused | 604800, a week |
-//! | `A2A_TASK_TIMEOUT` | host_agent | seconds without news after which a task is `unknown` | 1800 |
+//! | `A2A_WEBHOOK_TOKEN_TTL` | host_agent, webhook_receiver, mqtt_bridge | seconds after which an agent's news of a task is refused, 60 to a year | 604800, a week |
+//! | `A2A_TASK_TIMEOUT` | host_agent | seconds without news after which a task is `unknown`, 1 to a year | 1800 |
 //! | `A2A_PUSH_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | waits before a failed push notification is tried again, each up to a fifth shorter; after the last it is parked. Whole seconds with commas between them: at most 20, each from 1 to 86400, a week together | `5,300,1800,7200,18000,36000,36000` |
 //! | `A2A_RETRY_SCHEDULE` | horizon_agent, host_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | waits before an execution that failed is tried again, and at host_agent a send that an agent did not answer; after the last the task is `unknown` at host_agent, and failed elsewhere. Written as `A2A_PUSH_SCHEDULE` is | `1,5,30,120,300,600,744`, half an hour |
 //! | `PUBLIC_AGENTS` | horizon_agent, weather_agent, report_agent, airbnb_agent, calendar_agent | `true`: an agent that is open to everybody takes callers without a token, who share one small quota; one that is secured never does | `false` |
@@ -39,7 +39,7 @@
 //! | `REQUIRE_ACR` | oauth_callback, chat_api, host_agent | what a sign-in must have been, one of these: values of `acr`, and of `amr` behind `amr:`, with blanks between them | anything |
 //! | `REQUIRE_SIGN_IN` | chat_api | `true`: nobody is let in who has not signed in at the tenant's authorization server; `false`: there are guests too | `true` |
 //! | `PUSH_SERVICES` | chat_api | hosts of push services that browsers may be reached at beside those of their makers (Google, Mozilla, Apple, Microsoft), with commas between them; `*.push.example.com` is every host below that one | none |
-//! | `CHAT_GRACE` | chat_api | seconds for which a chat's turn stays open at most while the host itself works; once all is handed over or waits it ends 2 s later | 60 |
+//! | `CHAT_GRACE` | chat_api | seconds for which a chat's turn stays open at most while the host itself works, 60 at most; once all is handed over or waits it ends 2 s later | 60 |
 //! | `BRIDGE_URL` | mqtt_bridge | its own URL, below which agents reach it | required |
 //! | `MQTT_BROKER` | mqtt_bridge, host_agent | the broker: `mqtts://HOST[:PORT]`, or `mqtt://` on this machine | required at mqtt_bridge, and at host_agent with `MQTT_BRIDGE_URL` |
 //! | `MQTT_BRIDGE_URL` | host_agent, registry | the bridge to the broker: hosts call agents there through it, the registry gets their cards from it | no agents on a broker |
@@ -80,12 +80,15 @@
 //! | `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` | host_agent | another Bedrock, likewise | AWS |
 //! | `AWS_ENDPOINT_URL_SQS` | all | another SQS, likewise | AWS |
 //!
+//! In place of those in [`domain::DEPLOYMENT`], the record of a function's tenant may say otherwise (`switchyard tenant set`): it wins,
+//! since it changes while the environment stays as it was deployed. No other variable is taken from there ([`Env::with_record`]).
+//!
 //! No settings, but Lambda's own words, are the credentials (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
 //! `AWS_SESSION_TOKEN`: [`crate::aws`]).
 //!
 //! # Example
 //! ```
-//! use edge::config::{ConfigError, Env};
+//! use edge::config::{ConfigError, Env, YEAR};
 //! use domain::Tenant;
 //! use std::time::Duration;
 //! use url::Url;
@@ -95,7 +98,7 @@
 //! fn read(env: &mut Env) -> Result<Config, ConfigError> {
 //!     let tenant = env.tenant();
 //!     let registry = env.required("REGISTRY_URL");
-//!     let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", Duration::from_secs(86_400));
+//!     let token_ttl = env.seconds_or("A2A_WEBHOOK_TOKEN_TTL", Duration::from_secs(86_400), 60..=YEAR);
 //!     Ok(Config { tenant: tenant?, registry: registry?, token_ttl: token_ttl? })
 //! }
 //!
@@ -107,10 +110,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
-use domain::{Demands, IssuerIds, SignInRule, Tenant};
+use domain::{DEPLOYMENT, Demands, IssuerIds, SignInRule, Tenant};
 use serde::de::DeserializeOwned;
 
 use crate::Error;
@@ -121,10 +125,16 @@ mod tenancy;
 pub use platform::{Answers, BasePath, Http, Platform, ThisMachine};
 pub use tenancy::{Tenancy, TenancyError};
 
+/// The most seconds that anything is waited for.
+pub const YEAR: u64 = 31_536_000;
+
 /// Reads variables, and remembers what was wrong with them.
+#[derive(Clone)]
 pub struct Env {
     source: Source,
     given: BTreeMap<String, String>,
+    /// What the tenant's record says.
+    record: BTreeMap<String, String>,
     asked: BTreeSet<String>,
     problems: Vec<Problem>,
 }
@@ -143,6 +153,7 @@ pub fn read<C, E: Into<Error>>(
     Ok((platform?, own.map_err(Into::into)?))
 }
 
+#[derive(Clone, Copy)]
 enum Source {
     Process,
     Given,
@@ -190,6 +201,7 @@ impl Env {
         Self {
             source: Source::Process,
             given: BTreeMap::new(),
+            record: BTreeMap::new(),
             asked: BTreeSet::new(),
             problems: Vec::new(),
         }
@@ -205,6 +217,7 @@ impl Env {
         Self {
             source: Source::Given,
             given,
+            record: BTreeMap::new(),
             asked: BTreeSet::new(),
             problems: Vec::new(),
         }
@@ -217,6 +230,25 @@ impl Env {
             self.given.insert(name.to_owned(), value);
         }
         self
+    }
+
+    /// With what the tenant's record says in place of these variables, wherever they are from: of [`DEPLOYMENT`], and nothing else of it.
+    #[must_use]
+    pub fn with_record(mut self, settings: &BTreeMap<String, String>) -> Self {
+        let taken = settings
+            .iter()
+            .filter(|(name, _)| DEPLOYMENT.contains(&name.as_str()));
+        self.record = taken.map(|(name, value)| (name.clone(), value.clone())).collect();
+        self
+    }
+
+    /// The same without what the tenant's record says: what the function was deployed with.
+    #[must_use]
+    pub fn without_record(&self) -> Self {
+        Self {
+            record: BTreeMap::new(),
+            ..self.clone()
+        }
     }
 
     /// The names that were asked for so far, whether they were there or not: which settings somebody has.
@@ -295,12 +327,24 @@ impl Env {
         Ok(self.optional(name)?.unwrap_or(default))
     }
 
-    /// A whole number of seconds with a default.
+    /// A whole number of seconds with a default, within bounds.
     ///
     /// # Errors
-    /// As [`Env::optional`].
-    pub fn seconds_or(&mut self, name: &str, default: Duration) -> Result<Duration, ConfigError> {
-        Ok(self.optional(name)?.map_or(default, Duration::from_secs))
+    /// As [`Env::optional`], also where it is beyond them.
+    pub fn seconds_or(
+        &mut self,
+        name: &str,
+        default: Duration,
+        within: RangeInclusive<u64>,
+    ) -> Result<Duration, ConfigError> {
+        match self.optional(name)? {
+            None => Ok(default),
+            Some(seconds) if within.contains(&seconds) => Ok(Duration::from_secs(seconds)),
+            Some(_) => {
+                let (least, most) = within.into_inner();
+                Err(self.problem(name, format!("must be between {least} and {most} seconds")))
+            }
+        }
     }
 
     /// A variable that holds JSON and must be there.
@@ -346,7 +390,7 @@ impl Env {
 
     fn text(&mut self, name: &str) -> Result<Option<String>, ConfigError> {
         self.asked.insert(name.to_owned());
-        let given = self.given.get(name).cloned();
+        let given = self.record.get(name).or_else(|| self.given.get(name)).cloned();
         let found = match (given, &self.source) {
             (Some(given), _) => Some(given),
             (None, Source::Given) => None,
@@ -409,6 +453,70 @@ mod tests {
         for bad in ["globex", "globex.7f3a9c2e", "acme.7f3a", "acme#"] {
             assert!(read(bad).is_err(), "{bad}");
         }
+    }
+
+    /// The names of the table above.
+    fn documented() -> Vec<&'static str> {
+        let rows = include_str!("config.rs").lines();
+        let rows = rows.filter_map(|row| row.strip_prefix("//! | `")?.split_once('`'));
+        rows.map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn a_record_says_otherwise_of_its_own_settings_and_of_nothing_else() {
+        let names = documented();
+        assert!(names.len() > DEPLOYMENT.len() + 40, "{names:?}");
+        let record: BTreeMap<String, String> = names
+            .iter()
+            .map(|name| ((*name).to_owned(), "the record's".to_owned()))
+            .collect();
+        let deployed = names.iter().map(|name| (*name, "the process's"));
+        let mut env = Env::of(deployed).with_record(&record);
+        let mut said: Vec<&str> = names
+            .iter()
+            .filter(|name| env.required::<String>(name).unwrap() == "the record's")
+            .copied()
+            .collect();
+        let mut own = DEPLOYMENT;
+        own.sort_unstable();
+        said.sort_unstable();
+        assert_eq!(said, own, "each is in the table, and no other is taken");
+
+        // Nor where the process says nothing, nor by another case of its letters.
+        let other = record
+            .into_iter()
+            .chain([("table_prefix".to_owned(), "x".to_owned())]);
+        let mut env = Env::of::<&str, &str>([]).with_record(&other.collect());
+        for name in [
+            "TENANT_ID",
+            "TENANT_PREFIX",
+            "TABLE_PREFIX",
+            "SESSION_KEY_SECRET",
+            "table_prefix",
+        ] {
+            assert_eq!(env.optional::<String>(name), Ok(None), "{name}");
+        }
+        assert_eq!(env.required::<String>("MODELS").as_deref(), Ok("the record's"));
+        assert_eq!(env.without_record().optional::<String>("MODELS"), Ok(None));
+    }
+
+    #[test]
+    fn seconds_have_bounds() {
+        let read = |text: &str| {
+            let mut env = Env::of([("CHAT_GRACE", text)]);
+            let read = env.seconds_or("CHAT_GRACE", Duration::from_secs(7), 1..=60);
+            read.map(|grace| grace.as_secs())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!((read(""), read("1"), read("60")), (Ok(7), Ok(1), Ok(60)));
+        for beyond in ["0", "61"] {
+            assert!(
+                read(beyond)
+                    .unwrap_err()
+                    .contains("CHAT_GRACE must be between 1 and 60 seconds")
+            );
+        }
+        assert!(read("-1").is_err() && read("1.5").is_err());
     }
 
     #[test]

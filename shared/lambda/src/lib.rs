@@ -1,6 +1,6 @@
-//! Events in, answers out: what stands between AWS Lambda and a function. A `main.rs` is one call of [`run`]; [`serve`] asks
-//! Lambda for events, recognises them (API Gateway, SQS batches, schedules, rules of IoT Core), hands them to the parts of the
-//! [`edge::Function`], and sends the answer back, whole or as a stream.
+//! Events in, answers out: what stands between AWS Lambda and a function. A `main.rs` is one call of [`run`], or of [`run_tenant`] where
+//! it serves one tenant; [`serve`] asks Lambda for events, recognises them (API Gateway, SQS batches, schedules, rules of IoT Core), hands
+//! them to the parts of the [`edge::Function`], and sends the answer back, whole or as a stream.
 //!
 //! No other room names the Lambda runtime or its events. Here is no endpoint and no setting.
 //!
@@ -34,9 +34,11 @@ mod iot;
 mod request;
 mod run;
 mod serve;
+mod tenant;
 
 pub use answer::{LambdaBody, LambdaResponse};
 pub use anywhere::run_anywhere;
 pub use event::EventError;
 pub use run::run;
 pub use serve::{answer, serve};
+pub use tenant::run_tenant;

@@ -2,17 +2,16 @@
 
 use std::error::Error as StdError;
 use std::future;
-use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agent::Shutdown;
-use domain::{Clock as _, SystemClock, Tenant, Timestamp};
+use domain::{Clock as _, SystemClock, Timestamp};
 use edge::config::{Answers, Http, TenancyError};
 use edge::{Error, Function, RequestId};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::mpsc;
 use tower::ServiceExt as _;
 
 use crate::answer::{self, LambdaResponse};
@@ -39,60 +38,20 @@ pub async fn serve(
     let function = Arc::new(build.await?);
     events(http, async |told| match told {
         None => Ok(Arc::clone(&function)),
-        Some(told) => {
-            let serves = "by its settings alone".to_owned();
-            Err(TenancyError::Another { told, serves }.into())
-        }
+        Some(told) => Err(by_its_settings_alone(told)),
     })
     .await
 }
 
-/// Serves one tenant's events: of that which Lambda names with the first. `build` makes the function then; the sandbox is not frozen
-/// before that event is answered.
-///
-/// # Errors
-/// As [`serve`]; [`TenancyError`] at an event of no tenant, or of another one. The process must end then.
-pub(crate) async fn serve_isolated(
-    http: Http,
-    build: impl AsyncFnOnce(&Tenant) -> Result<Function, Error>,
-) -> Result<(), Error> {
-    let sandbox = Mutex::new(Sandbox::New(build));
-    events(http, async |told| sandbox.lock().await.function(told).await).await
-}
-
-/// A sandbox of an isolated function.
-enum Sandbox<B> {
-    /// Before its first event.
-    New(B),
-    /// For the rest of its life.
-    Of(Tenant, Arc<Function>),
-    /// What it was asked to serve could not be built.
-    Broken,
-}
-
-impl<B: AsyncFnOnce(&Tenant) -> Result<Function, Error>> Sandbox<B> {
-    /// The function for an event of the tenant that Lambda named.
-    async fn function(&mut self, told: Option<String>) -> Result<Arc<Function>, Error> {
-        let told = Tenant::from_prefix(&told.ok_or(TenancyError::NotTold)?).map_err(TenancyError::from)?;
-        if let Self::New(_) = self
-            && let Self::New(build) = mem::replace(self, Self::Broken)
-        {
-            *self = Self::Of(told.clone(), Arc::new(build(&told).await?));
-        }
-        match self {
-            Self::Of(tenant, function) if *tenant == told => Ok(Arc::clone(function)),
-            Self::Of(tenant, _) => {
-                let (told, serves) = (told.prefix().to_owned(), tenant.prefix().to_owned());
-                Err(TenancyError::Another { told, serves }.into())
-            }
-            _ => Err(TenancyError::NotTold.into()),
-        }
-    }
+/// Why a function serves no event with which Lambda named a tenant: its settings say whom it serves.
+pub(crate) fn by_its_settings_alone(told: String) -> Error {
+    let serves = "by its settings alone".to_owned();
+    TenancyError::Another { told, serves }.into()
 }
 
 /// Serves events until the runtime ends the process, or until there is no function for one: that is not answered, so that Lambda sees
 /// the process end, and no other is asked for.
-async fn events(
+pub(crate) async fn events(
     http: Http,
     function: impl AsyncFn(Option<String>) -> Result<Arc<Function>, Error>,
 ) -> Result<(), Error> {
@@ -193,69 +152,5 @@ async fn served(
             None => Err(EventError::NotServed { kind: "IoT" }),
         },
         Err(error) => Err(error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    use super::*;
-
-    /// What a sandbox says to events with these tenants, one after the other; and how often a function was built, and of whom.
-    async fn told(tenants: &[Option<&str>], fails: bool) -> (Vec<String>, u32, String) {
-        let (built, of) = (AtomicU32::new(0), std::sync::Mutex::new(String::new()));
-        let mut sandbox = Sandbox::New(async |tenant: &Tenant| {
-            built.fetch_add(1, Ordering::SeqCst);
-            of.lock().unwrap().push_str(tenant.prefix());
-            match fails {
-                true => Err("a key is missing".into()),
-                false => Ok(Function::new(axum::Router::new())),
-            }
-        });
-        let mut said = Vec::new();
-        for tenant in tenants {
-            let served = sandbox.function(tenant.map(str::to_owned)).await;
-            said.push(served.map_or_else(|error| error.to_string(), |_| "served".to_owned()));
-        }
-        (said, built.into_inner(), of.into_inner().unwrap())
-    }
-
-    #[tokio::test]
-    async fn a_sandbox_serves_the_tenant_of_its_first_event_and_no_other() {
-        let acme = Some("acme.7f3a9c2e");
-        let (said, built, of) = told(&[acme, acme, Some("globex"), Some("acme"), None, acme], false).await;
-        assert_eq!((built, of.as_str()), (1, "acme.7f3a9c2e"));
-        assert_eq!(said[..2], ["served", "served"]);
-        assert_eq!(
-            said[2],
-            "a function serves exactly one tenant, and it was told another: Lambda named globex, and it serves acme.7f3a9c2e"
-        );
-        assert!(
-            said[3].contains("named acme, and it serves acme.7f3a9c2e"),
-            "{said:?}"
-        );
-        assert!(said[4].contains("it was not told which"), "{said:?}");
-        assert_eq!(said[5], "served");
-    }
-
-    #[tokio::test]
-    async fn a_sandbox_that_is_not_told_its_tenant_builds_nothing() {
-        let (said, built, _) = told(&[None, Some("Not A Tenant"), Some("*"), Some("global")], false).await;
-        assert_eq!(built, 0);
-        for said in said {
-            assert!(
-                said.contains("exactly one tenant, and it was not told which"),
-                "{said}"
-            );
-        }
-    }
-
-    #[tokio::test]
-    async fn a_function_that_could_not_be_built_is_not_tried_again() {
-        let (said, built, _) = told(&[Some("acme"), Some("acme"), Some("globex")], true).await;
-        assert_eq!(built, 1);
-        assert_eq!(said[0], "a key is missing");
-        assert!(!said.contains(&"served".to_owned()), "{said:?}");
     }
 }

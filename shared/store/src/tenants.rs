@@ -29,6 +29,8 @@ const REMEMBERED: usize = 1024;
 pub(crate) const STATUS: &str = "status";
 pub(crate) const PREFIX: &str = "prefix";
 const SETTINGS: &str = "settings";
+/// The settings that its functions are built with: an attribute of its own, which no function may write.
+const DEPLOYMENT: &str = "deployment";
 /// The attribute with the tenant's epoch of shares: what was shared under an earlier one is shared no more.
 const SHARING: &str = "sharing";
 const MEDIA: &str = "media";
@@ -74,6 +76,7 @@ struct Record {
     status: String,
     prefix: String,
     settings: TenantSettings,
+    deployment: TenantSettings,
     sharing: u64,
     suspended_at: Option<Timestamp>,
 }
@@ -189,7 +192,7 @@ impl Tenants<'_> {
     pub async fn remove(&self, tenant: &Tenant) -> Result<(), StoreError> {
         let change = Change::new()
             .set(STATUS, text(REMOVED))
-            .remove(&[SETTINGS, SET_UP])
+            .remove(&[SETTINGS, DEPLOYMENT, SET_UP])
             .when("attribute_exists(#pk)")
             .when(OWN)
             .value(PREFIX, text(tenant.prefix()));
@@ -346,14 +349,33 @@ impl Tenants<'_> {
         Ok(own.map(|record| record.settings).unwrap_or_default())
     }
 
-    /// What is set for the tenant; `None` where it is not known.
+    /// What is set for the tenant, also of its deployment; `None` where it is not known.
     ///
     /// # Errors
     /// What the database says.
     pub async fn settings(&self, tenant: &Tenant) -> Result<Option<TenantSettings>, StoreError> {
         let record = self.read(tenant).await?;
         let own = |record: &Record| record.status != REMOVED && record.prefix == tenant.prefix();
-        Ok(record.filter(own).map(|record| record.settings))
+        Ok(record.filter(own).map(|record| {
+            let Record {
+                mut settings,
+                deployment,
+                ..
+            } = record;
+            settings.extend(deployment);
+            settings
+        }))
+    }
+
+    /// What the tenant's functions are built with beside their environment, also what a newer release knows alone; as it was read
+    /// [`SETTINGS_TTL`] ago at the latest.
+    ///
+    /// # Errors
+    /// As [`Tenants::standing`].
+    pub async fn deployment(&self, tenant: &Tenant, now: Timestamp) -> Result<TenantSettings, StoreError> {
+        let record = self.record(tenant, now).await?;
+        let own = record.filter(|record| record.prefix == tenant.prefix());
+        Ok(own.map(|record| record.deployment).unwrap_or_default())
     }
 
     /// Makes these changes, all of them or none, and touches no other setting; false where the tenant is not known.
@@ -361,12 +383,24 @@ impl Tenants<'_> {
     /// # Errors
     /// What the database says.
     pub async fn set(&self, tenant: &Tenant, changes: &[SettingChange]) -> Result<bool, StoreError> {
-        let change = with(Change::new(), changes)
+        let own = Change::new()
             .when("attribute_exists(#settings)")
             .when(OWN)
             .value(PREFIX, text(tenant.prefix()));
-        let written = self.store.update(self.table(), &key(tenant), change).await?;
-        Ok(matches!(written, Written::Done(_)))
+        if changes.iter().any(SettingChange::is_of_deployment) {
+            // A path leads into a map that is there only.
+            let map = own
+                .clone()
+                .set_to(DEPLOYMENT, "if_not_exists(#deployment, :none)")
+                .value("none", AttributeValue::M(HashMap::new()));
+            self.store.update(self.table(), &key(tenant), map).await?;
+        }
+        let written = self
+            .store
+            .update(self.table(), &key(tenant), with(own, changes))
+            .await;
+        self.store.inner.remembered.forget(tenant);
+        Ok(matches!(written?, Written::Done(_)))
     }
 
     /// Makes these changes for an admin of the tenant; what is set then, and nothing where the tenant is not known. As
@@ -393,7 +427,7 @@ impl Tenants<'_> {
                 .value("seen", seen);
             if let Written::Done(item) = self.store.update(self.table(), &key(tenant), change).await? {
                 self.store.inner.remembered.forget(tenant);
-                return Ok(Some(settings_of(&item)));
+                return Ok(Some(settings_of(&item, SETTINGS)));
             }
         }
         Err(StoreError::Throttled {
@@ -483,7 +517,8 @@ fn record_of(tenant: &Tenant, item: &Item) -> Record {
     Record {
         status: text_of(item, STATUS).unwrap_or(ACTIVE).to_owned(),
         prefix: text_of(item, PREFIX).unwrap_or(tenant.name()).to_owned(),
-        settings: settings_of(item),
+        settings: settings_of(item, SETTINGS),
+        deployment: settings_of(item, DEPLOYMENT),
         sharing: item
             .get(SHARING)
             .and_then(|epoch| epoch.as_n().ok()?.parse().ok())
@@ -500,7 +535,12 @@ fn with(change: Change, changes: &[SettingChange]) -> Change {
         false => change,
     };
     changes.iter().fold(change, |change, each| {
-        let at = format!("{SETTINGS}.#{}", each.key());
+        let map = if each.is_of_deployment() {
+            DEPLOYMENT
+        } else {
+            SETTINGS
+        };
+        let at = format!("{map}.#{}", each.key());
         match each.value() {
             Some(value) => change
                 .set_to(&at, &format!(":{}", each.key()))
@@ -523,8 +563,8 @@ fn standing_of(tenant: &Tenant, record: Option<&Record>) -> Standing {
     }
 }
 
-fn settings_of(item: &Item) -> TenantSettings {
-    let settings = item.get(SETTINGS).and_then(|settings| settings.as_m().ok());
+fn settings_of(item: &Item, map: &str) -> TenantSettings {
+    let settings = item.get(map).and_then(|settings| settings.as_m().ok());
     let text = |(key, value): (&String, &AttributeValue)| {
         let value = value.as_s().or_else(|_| value.as_n()).ok()?;
         Some((key.clone(), value.clone()))

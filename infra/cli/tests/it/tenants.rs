@@ -71,6 +71,9 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
         ),
         ("locale=en_GB", "locale must be a BCP 47 tag"),
         ("locale", "write it as KEY=VALUE"),
+        ("PLAN_APPROVAL=sometimes", "PLAN_APPROVAL is not valid"),
+        ("SIGN_IN_ISSUERS=A B", "SIGN_IN_ISSUERS is not valid"),
+        ("TENANT_PREFIX=globex", "there is no setting \"TENANT_PREFIX\""),
     ] {
         let refused = umbrella("set", &["timeZone=Asia/Tokyo", wrong]);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
@@ -86,6 +89,15 @@ fn a_tenant_is_added_and_removed_while_the_system_rests_and_while_it_runs() {
         out(&aws).trim(),
         "infra/deploy.sh settings umbrella 'prod' 'timeZone=Europe/Oslo'"
     );
+    let models = r#"MODELS=[{"kind":"bedrock","model":"eu.amazon.nova-pro-v1:0"},{"kind":"rules"}]"#;
+    let aws = umbrella("set", &[models, "--aws"]);
+    assert_eq!(
+        out(&aws).trim(),
+        format!("infra/deploy.sh settings umbrella 'prod' '{models}'")
+    );
+    assert_eq!(umbrella("set", &["PLAN_APPROVAL=always"]).status.code(), Some(0));
+    assert!(listed(data).contains("PLAN_APPROVAL=always"), "{}", listed(data));
+    assert_eq!(umbrella("unset", &["PLAN_APPROVAL"]).status.code(), Some(0));
     let usage = |more: &[&str]| switchyard(&[&["usage", "--data", data, "--tenant"], more].concat());
     assert_eq!(
         out(&usage(&["umbrella"])).trim(),

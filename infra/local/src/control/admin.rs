@@ -517,6 +517,7 @@ impl From<ChangeError> for Refused {
             ChangeError::NoBroker | ChangeError::NotOurBroker => (StatusCode::CONFLICT, "no_broker"),
             ChangeError::BrokerClientName(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
             ChangeError::SignIn(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
+            ChangeError::Setting(_) => (StatusCode::BAD_REQUEST, "invalid_setting"),
             ChangeError::Last(_) => (StatusCode::CONFLICT, "last_tenant"),
             ChangeError::TooSoon { .. } => (StatusCode::CONFLICT, "too_soon"),
             ChangeError::Key(_) | ChangeError::Part(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
@@ -546,11 +547,7 @@ impl From<ImportError> for Refused {
 
 impl From<InvalidSetting> for Refused {
     fn from(error: InvalidSetting) -> Self {
-        Self(refused(
-            StatusCode::BAD_REQUEST,
-            "invalid_setting",
-            &error.to_string(),
-        ))
+        ChangeError::from(error).into()
     }
 }
 

@@ -124,6 +124,19 @@ impl Control {
             .ok_or_else(|| self.unknown(name))
     }
 
+    /// Refuses where the tenant's record says who signs in: what is offered here would count for nothing.
+    pub(crate) async fn may_offer(&self, name: &Tenant) -> Result<(), ChangeError> {
+        let says = self.deployment(&self.named(name)?).await?;
+        let mut said = ["SIGN_IN_ISSUERS", "REQUIRE_ACR"].into_iter();
+        match said.find(|key| says.contains_key(*key)) {
+            Some(key) => Err(ChangeError::SignIn(format!(
+                "{key} is set for this tenant and wins; `switchyard tenant unset {} {key}` ends that",
+                name.name()
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Changes where people sign in at a tenant.
     pub(crate) async fn change_sign_in(
         &self,

@@ -5,16 +5,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use domain::{AgentName, ExposeSecret as _, Tenant};
+use domain::{AgentName, ExposeSecret as _, InvalidSetting, SettingChange, Tenant};
 use edge::QueueHandler;
+use edge::config::Env;
 use serde_json::json;
+use store::TenantSettings;
 use tokio::sync::OnceCell;
 
 use super::tenants::{register, registrar};
-use super::{Control, set_up};
+use super::{Control, Site, set_up};
 use crate::data::current::{Current, Own};
-use crate::error::StartError;
+use crate::error::{ChangeError, StartError};
 use crate::functions::assembly::{self, Assembled};
+use crate::functions::sam_env;
 use crate::gateway::{Gateway, Tenants};
 use crate::queue::Crew;
 
@@ -181,16 +184,58 @@ impl Control {
         place.get_or_try_init(build).await.cloned().map(Some)
     }
 
-    /// Builds a tenant's functions.
+    /// Builds a tenant's functions, as its record says.
     pub(super) async fn build_tenant(
         &self,
         current: &Current,
         own: Own<'_>,
     ) -> Result<Assembled, StartError> {
+        let says = self.deployment(own.name).await?;
+        self.build_with(current, own, &says).await
+    }
+
+    /// What a tenant's record says of its functions.
+    pub(super) async fn deployment(&self, tenant: &Tenant) -> Result<TenantSettings, StartError> {
+        let Site { store, clock, .. } = &self.site;
+        let says = store.tenants().deployment(tenant, clock.now()).await;
+        says.map_err(StartError::part("table of tenants"))
+    }
+
+    /// Builds a tenant's functions as if its record had these changes. What is wrong of them is told by the functions that read them.
+    pub(super) async fn build_changed(
+        &self,
+        current: &Current,
+        own: Own<'_>,
+        changes: &[SettingChange],
+    ) -> Result<Assembled, ChangeError> {
+        let mut says = self.deployment(own.name).await?;
+        for change in changes {
+            match change.value() {
+                Some(value) => says.insert(change.key().to_owned(), value.to_owned()),
+                None => says.remove(change.key()),
+            };
+        }
+        let site = &self.site;
+        for started in sam_env::all(&site.functions, current, &site.outside, Some(own))? {
+            let mut env = Env::of(started.variables).with_record(&says);
+            let _told_below = started.spec.read(&mut env);
+            env.finish()
+                .map_err(|error| InvalidSetting::Value(error.to_string()))?;
+        }
+        let built = self.build_with(current, own, &says).await;
+        built.map_err(|error| InvalidSetting::Value(error.to_string()).into())
+    }
+
+    async fn build_with(
+        &self,
+        current: &Current,
+        own: Own<'_>,
+        says: &TenantSettings,
+    ) -> Result<Assembled, StartError> {
         let site = &self.site;
         let ground = self.ground(current, Some(own));
         let parts = (&*site.functions, &ground, &site.outside);
-        assembly::of_tenant(parts, current, own, &site.changed_users).await
+        assembly::of_tenant(parts, current, (own, says), &site.changed_users).await
     }
 
     fn whose(&self, path: &str) -> Option<Below> {

@@ -98,13 +98,25 @@ impl Control {
         Ok(())
     }
 
-    /// Makes these changes of a tenant's settings, all of them or none.
+    /// Makes these changes of a tenant's settings, all of them or none. Where its functions are built with one of them they are built
+    /// anew, and what they do not start with is not kept.
     pub(crate) async fn set(&self, name: &Tenant, changes: &[SettingChange]) -> Result<(), ChangeError> {
         // A tenant that is being taken away is not set at the same time.
         let _nothing_else_changes = self.vault.lock().await;
         let tenant = self.named(name)?;
+        let current = self.now();
+        let own = current.tenant(&tenant).ok_or_else(|| self.unknown(name))?;
+        let functions = match changes.iter().any(SettingChange::is_of_deployment) {
+            true => Some(self.build_changed(&current, own, changes).await?),
+            false => None,
+        };
         let set = self.site.store.tenants().set(&tenant, changes).await;
-        self.is_set(set, (name, &tenant), "settings").await
+        let keys: Vec<&str> = changes.iter().map(SettingChange::key).collect();
+        self.is_set(set, (name, &tenant), &keys.join(" ")).await?;
+        if let Some(functions) = functions {
+            self.residents.put(own, functions, false);
+        }
+        Ok(())
     }
 
     /// What became of a change of a tenant's settings.

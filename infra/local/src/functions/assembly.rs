@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use edge::config::Env;
 use edge::{Background, Ground, ScheduleHandler};
+use store::TenantSettings;
 
 use crate::address::below;
 use crate::data::current::{Current, Own};
@@ -60,32 +61,38 @@ pub(crate) async fn of_platform(
     if let Some((path, google)) = outside.google.sandbox() {
         assembled.gateway.mount(path, google.router())?;
     }
-    assembled.start(settings, ground, current, changed_users).await
+    let says = TenantSettings::new();
+    assembled
+        .start((settings, &says), ground, current, changed_users)
+        .await
 }
 
-/// Starts a tenant's own functions and puts each at its place.
+/// Starts a tenant's own functions, with what its record says of them, and puts each at its place.
 pub(crate) async fn of_tenant(
     (functions, ground, outside): (&[Spec], &Ground, &Outside),
     current: &Current,
-    own: Own<'_>,
+    (own, says): (Own<'_>, &TenantSettings),
     changed_users: &Changed,
 ) -> Result<Assembled, StartError> {
     let settings = sam_env::all(functions, current, outside, Some(own))?;
     let nothing = Assembled::nothing();
-    nothing.start(settings, ground, current, changed_users).await
+    nothing
+        .start((settings, says), ground, current, changed_users)
+        .await
 }
 
 impl Assembled {
     async fn start(
         mut self,
-        settings: Vec<Environment<'_>>,
+        (settings, says): (Vec<Environment<'_>>, &TenantSettings),
         ground: &Ground,
         current: &Current,
         changed_users: &Changed,
     ) -> Result<Self, StartError> {
         for started in settings {
             let Environment { spec, variables, .. } = &started;
-            let function = spec.start(ground.clone(), Env::of(variables.clone())).await;
+            let env = Env::of(variables.clone()).with_record(says);
+            let function = spec.start(ground.clone(), env).await;
             let mut function = function.map_err(StartError::part(spec.name))?;
             if spec.name == idp::NAME {
                 function.router = people::watched(function.router, changed_users);

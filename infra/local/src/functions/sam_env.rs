@@ -36,10 +36,9 @@ pub(crate) fn all<'a>(
     tenant: Option<Own<'a>>,
 ) -> Result<Vec<Environment<'a>>, StartError> {
     let queues = queues(functions, current)?;
-    let are_asked = functions.iter().filter(|spec| {
-        let is_own = matches!(spec.place, Mounting::TenantAgent(..) | Mounting::Below(_));
-        is_own == tenant.is_some()
-    });
+    let are_asked = functions
+        .iter()
+        .filter(|spec| spec.is_of_tenant() == tenant.is_some());
     let filled = are_asked.map(|spec| {
         let mut environment = Environment {
             spec,

@@ -123,10 +123,14 @@ impl SentenceSetting {
     /// The name of the secret that holds its key, where it has one.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
-        match &self.model {
-            Setting::OpenAi { key, .. } => key.as_deref(),
-            Setting::Bedrock { .. } | Setting::Rules => None,
-        }
+        self.model.key().map(|(_, key)| key)
+    }
+
+    /// As [`ModelList::has_keys_of`](super::ModelList::has_keys_of).
+    #[must_use]
+    pub fn has_keys_of(&self, deployed: Option<&Self>) -> bool {
+        let key = self.model.key();
+        key.is_none() || deployed.is_some_and(|deployed| deployed.model.key() == key)
     }
 
     /// The model. Nothing is asked yet.

@@ -284,10 +284,14 @@ fn address(url: Option<String>) -> Result<Url, &'static str> {
 impl ModelList {
     /// The names of the secrets that hold its keys.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|setting| match setting {
-            Setting::OpenAi { key, .. } => key.as_deref(),
-            Setting::Bedrock { .. } | Setting::Rules => None,
-        })
+        self.0.iter().filter_map(Setting::key).map(|(_, key)| key)
+    }
+
+    /// True where it names no secret, and sends none anywhere, but as `deployed` does.
+    #[must_use]
+    pub fn has_keys_of(&self, deployed: Option<&Self>) -> bool {
+        let known = |key| deployed.is_some_and(|list| list.0.iter().any(|other| other.key() == Some(key)));
+        self.0.iter().filter_map(Setting::key).all(known)
     }
 
     /// True where one of them is hosted: it costs money.
@@ -318,6 +322,14 @@ impl ModelList {
 }
 
 impl Setting {
+    /// The name of the secret that holds its key, and where that goes.
+    pub(super) fn key(&self) -> Option<(&Url, &str)> {
+        match self {
+            Self::OpenAi { url, key, .. } => key.as_deref().map(|key| (url, key)),
+            Self::Bedrock { .. } | Self::Rules => None,
+        }
+    }
+
     fn link(self, parts: &ModelParts<'_>) -> Result<Link, ModelListError> {
         let (provider, bounds): (Box<dyn Provider>, Bounds) = match self {
             Self::Rules => return Ok(Link::Rules),

@@ -61,6 +61,42 @@ async fn settings_are_changed_all_or_none_and_only_of_a_tenant_that_is_known() {
 }
 
 #[tokio::test]
+async fn settings_of_a_deployment_lie_beside_those_that_the_chat_may_write() {
+    let (store, database) = store_testing::start().await;
+    let (tenants, acme) = (store.tenants(), tenant("acme"));
+    let always = [set("PLAN_APPROVAL", "always"), set("locale", "nb")];
+    assert!(!tenants.set(&acme, &always).await.unwrap(), "nobody knows it");
+    tenants.add(&acme).await.unwrap();
+    let said = async |tenant: &Tenant| json!(tenants.deployment(tenant, now()).await.unwrap());
+    assert_eq!(said(&acme).await, json!({}));
+
+    assert!(
+        tenants.set(&acme, &[unset("MODELS")]).await.unwrap(),
+        "not set: as wanted"
+    );
+    assert!(tenants.set(&acme, &always).await.unwrap());
+    // What was read of late is not what this process itself has changed.
+    assert_eq!(said(&acme).await, json!({ "PLAN_APPROVAL": "always" }));
+    let all = tenants.settings(&acme).await.unwrap();
+    assert_eq!(json!(all), json!({ "PLAN_APPROVAL": "always", "locale": "nb" }));
+    let table = database.tables().tenants;
+    let record = &database.items(&table, "acme")[0];
+    assert_eq!(record["settings"], json!({ "M": { "locale": { "S": "nb" } } }));
+    assert_eq!(
+        record["deployment"],
+        json!({ "M": { "PLAN_APPROVAL": { "S": "always" } } })
+    );
+
+    let mixed = [unset("PLAN_APPROVAL"), set("CHAT_GRACE", "5")];
+    assert!(tenants.set(&acme, &mixed).await.unwrap());
+    assert_eq!(said(&acme).await, json!({ "CHAT_GRACE": "5" }));
+    let again = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
+    assert_eq!(said(&again).await, json!({}), "another incarnation is a stranger");
+    tenants.remove(&acme).await.unwrap();
+    assert_eq!(said(&acme).await, json!({}));
+}
+
+#[tokio::test]
 async fn what_a_newer_release_keeps_of_a_tenant_stays() {
     let (store, database) = store_testing::start().await;
     let table = database.tables().tenants;
@@ -93,7 +129,9 @@ async fn what_was_read_is_good_for_ten_seconds_and_a_silent_table_fails_nobody()
     let own = OwnSettings::new(store.clone(), again.clone(), clock.clone());
     assert_eq!(own.context().await.locale, None);
     store.tenants().add(&again).await.unwrap();
-    store.tenants().set(&again, &[set("locale", "nb")]).await.unwrap();
+    // By another process.
+    let other = store::Store::new(&database.config(), database.tables());
+    other.tenants().set(&again, &[set("locale", "nb")]).await.unwrap();
     clock.advance(Duration::from_millis(9_999));
     let (read, calls) = store::counted(own.context()).await;
     assert_eq!((read.locale, calls.total()), (None, 0));

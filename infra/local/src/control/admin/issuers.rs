@@ -77,6 +77,7 @@ pub(super) async fn offer(
         }
         Ok(())
     };
+    admin.control.may_offer(&name).await?;
     admin.control.change_sign_in(&name, change).await?;
     Ok(Json(admin.control.sign_in(&name)?))
 }

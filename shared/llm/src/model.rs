@@ -97,6 +97,8 @@ pub struct Answer {
     pub step: Step,
     /// What it said beside its calls; empty where that is the step.
     pub beside: String,
+    /// What is told of a part that it asks nobody about, though it was heard; empty where there is none.
+    pub unasked: String,
     /// What is done about tasks of [`Prompt::tasks`] first.
     pub about: Vec<About>,
     /// What it makes of each part of what was said, all of it; empty where it is one part, or nobody knows.
@@ -123,6 +125,7 @@ impl From<Step> for Answer {
         Self {
             step,
             beside: String::new(),
+            unasked: String::new(),
             about: Vec::new(),
             clauses: Vec::new(),
             model: RULES.to_owned(),

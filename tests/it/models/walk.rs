@@ -107,7 +107,7 @@ async fn a_prompt_becomes_a_call_the_agents_result_the_models_answer() {
     }
 }
 
-/// The engine of sentences beside a model hears two requests where the model heard one: it is asked once more, and has its way.
+/// The engine of sentences beside a model hears two requests where the model heard one: it is asked once more. What it passes over then is named.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_half_that_a_model_passes_over_is_asked_for_once() {
     let said =
@@ -131,7 +131,11 @@ async fn a_half_that_a_model_passes_over_is_asked_for_once() {
         let asked = server.asked();
         assert_eq!(asked.len(), 3, "to decide, once more, to write");
         let told = asked[1].body["messages"].to_string();
-        assert!(told.contains("passes over what airbnb may be asked"), "{told}");
+        assert!(told.contains("It passes over what "), "{told}");
+        let is_named = task
+            .to_string()
+            .contains("I have asked nobody about this part: “which flat in Oslo");
+        assert_eq!(is_named, agents == 1, "{task:#}");
         local.system.stop().await;
     }
 }

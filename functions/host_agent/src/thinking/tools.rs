@@ -124,10 +124,14 @@ impl Tools<'_> {
             true => (Vec::new(), Some(turn).filter(|_| plan.is_none() || failed)),
             false => (vec![note(turn)], None),
         };
-        if answer.is_by_rule() && !answer.beside.is_empty() {
+        let told = match answer.is_by_rule() {
+            true => &answer.beside,
+            false => &answer.unasked,
+        };
+        if !told.is_empty() {
             let lead = self.thought.note.lead.get_or_insert_default();
-            if !lead.contains(&answer.beside) {
-                *lead = format!("{lead} {}", answer.beside).trim().to_owned();
+            if !lead.contains(told) {
+                *lead = format!("{lead} {told}").trim().to_owned();
             }
         }
         let missed = missed(&planned);

@@ -112,6 +112,7 @@ impl Gathered {
         Ok(Read::Answer(Answer {
             step,
             beside,
+            unasked: String::new(),
             about,
             clauses: Vec::new(),
             model: model.to_owned(),

@@ -152,13 +152,14 @@ impl Chain {
             let said = gathered.said();
             let fault = match ended.and_then(|()| gathered.read(model, &dialogue)) {
                 Ok(Read::Answer(answer)) => match self.left_out(prompt, &answer).await {
-                    Some(reason) if nudges > 0 => {
+                    Some(left) if nudges > 0 => {
                         nudges -= 1;
-                        dialogue = dialogue.nudged(&said, &reason);
-                        first = Some(answer);
+                        dialogue = dialogue.nudged(&said, &left.reason());
+                        first = Some((answer, left));
                         continue;
                     }
-                    _ => return Ok(answer),
+                    Some(left) => return Ok(left.beside(answer)),
+                    None => return Ok(answer),
                 },
                 Ok(Read::Plan) => {
                     form = Form::Plan;
@@ -168,8 +169,8 @@ impl Chain {
                 Err(fault) => fault,
             };
             // It was an answer, if not one to all that was said.
-            if let Some(first) = first {
-                return Ok(first);
+            if let Some((answer, left)) = first {
+                return Ok(left.beside(answer));
             }
             // The words of a refusal are no cause, and a user's own business.
             tracing::warn!(model, attempt = *attempts, cause = %fault, "a model did not answer");
@@ -208,20 +209,25 @@ impl Chain {
         }
     }
 
-    /// What several agents are asked, by the engine's reading, and this answer asks nobody: the half of a message that a model passes
-    /// over. Whether it is a request is the model's to say. Where one agent alone is asked it decides itself.
-    async fn left_out(&self, prompt: &Prompt, answer: &Answer) -> Option<String> {
+    /// The half of a message that an answer passes over: what the engine hears asked of several agents, and more of them than are asked.
+    /// Where one alone is asked the model decides itself; as many pieces of work are whole, as another agent may do the same.
+    async fn left_out(&self, prompt: &Prompt, answer: &Answer) -> Option<LeftOut> {
         if Form::of(prompt) == Form::Write || !answer.about.is_empty() || !prompt.tasks.is_empty() {
             return None;
         }
         let engine = self.engine.ready().await?;
-        let read = rules::understood(engine, prompt).await.ok()??;
-        let (wanted, asked) = (requests(&read.step), requests(&answer.step));
+        let heard = rules::understood(engine, prompt).await.ok()??;
+        let (wanted, asked) = (requests(&heard.step), requests(&answer.step));
         let is_asked = |agent: &AgentType| asked.iter().any(|(to, _)| *to == agent);
-        let (agent, request) = wanted.iter().find(|(agent, _)| !is_asked(agent))?;
-        // As many pieces of work are whole: another agent may do the same.
-        (wanted.len() > 1 && asked.len() < wanted.len()).then(|| {
-            format!("It passes over what {agent} may be asked: “{request}”. Say all again, with that in do if it is a request.")
+        let missing = wanted.iter().find(|(agent, _)| !is_asked(agent));
+        let missing = missing.filter(|_| wanted.len() > 1 && asked.len() < wanted.len());
+        let (agent, request) = missing.map(|(agent, request)| ((*agent).clone(), (*request).to_owned()))?;
+        let language = words::language::answered_in(&request, prompt.locale.as_deref()).to_owned();
+        Some(LeftOut {
+            agent,
+            request,
+            language,
+            heard,
         })
     }
 
@@ -231,6 +237,41 @@ impl Chain {
         self.entropy.fill(&mut chance);
         let half = pause / 2;
         half + half.mul_f64(f64::from(u16::from_le_bytes(chance)) / f64::from(u16::MAX))
+    }
+}
+
+/// What an answer passes over.
+struct LeftOut {
+    agent: AgentType,
+    request: String,
+    language: String,
+    /// All that the engine heard.
+    heard: Answer,
+}
+
+impl LeftOut {
+    /// What the model is told of it: whether it is a request is its to say.
+    fn reason(&self) -> String {
+        let Self { agent, request, .. } = self;
+        format!(
+            "It passes over what {agent} may be asked: “{request}”. Say all again, with that in do if it is a request."
+        )
+    }
+
+    /// The answer that it is not in, also when asked for it: it is named. Where nobody was asked for anything, what was heard counts.
+    fn beside(self, answer: Answer) -> Answer {
+        if matches!(answer.step, Step::Say(_)) {
+            return Answer {
+                step: self.heard.step,
+                beside: self.heard.beside,
+                clauses: self.heard.clauses,
+                ..answer
+            };
+        }
+        Answer {
+            unasked: words::told_of(Some(&self.language), "askedNobody", &[("part", &self.request)]),
+            ..answer
+        }
     }
 }
 

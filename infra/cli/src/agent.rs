@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use domain::AgentType;
 use http::Method;
 use local::address::below;
+use serde_json::json;
 
 use super::Failure;
 use super::agents::Agents;
@@ -90,7 +91,7 @@ impl RemoveType {
             ..Call::get(below(&endpoints.registry, &format!("/types/{}", self.name)))
         };
         client.json(call).await?;
-        outln!("removed the type {}", self.name);
+        told!(json!({"removed": self.name}), "removed the type {}", self.name);
         Ok(())
     }
 }

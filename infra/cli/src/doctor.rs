@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use clap::Args;
+use serde_json::json;
 
 use crate::Failure;
 use crate::verify::Verify;
@@ -24,9 +25,24 @@ const PROGRAMS: [(&str, &str, &str); 6] = [
     ("sam", "--version", "deploy to AWS"),
 ];
 
+/// Tells whether something is there, and what there is to say of it.
+fn tell(name: &str, is_there: bool, note: &str) {
+    let mark = if is_there { '✓' } else { '–' };
+    told!(
+        json!({"check": name, "found": is_there, "note": note}),
+        "  {mark} {name:10}  {note}"
+    );
+}
+
+fn heading(text: &str) {
+    if !crate::out::is_json() {
+        outln!("{text}");
+    }
+}
+
 impl Doctor {
     pub(crate) async fn run(self) -> Result<(), Failure> {
-        outln!("This machine");
+        heading("This machine");
         for (program, argument, what) in PROGRAMS {
             let ran = Command::new(program).arg(argument).stdin(Stdio::null()).output();
             let said = ran
@@ -37,29 +53,25 @@ impl Doctor {
                 .and_then(|said| said.lines().next())
                 .map(str::to_owned);
             match version {
-                Some(version) => outln!("  ✓ {program:10}  {version}"),
-                None => outln!("  – {program:10}  is not here; needed to {what}"),
+                Some(version) => tell(program, true, &version),
+                None => tell(program, false, &format!("is not here; needed to {what}")),
             }
         }
         match crate::up::cache() {
             Some(cache) => {
                 let is_there = std::fs::read_dir(&cache).is_ok_and(|mut entries| entries.next().is_some());
-                let told = if is_there {
-                    "is there"
-                } else {
-                    "is fetched at the first start (91 MB)"
+                let note = match is_there {
+                    true => "the model of sentences is there",
+                    false => "the model of sentences is fetched at the first start (91 MB)",
                 };
-                outln!(
-                    "  {} {:10}  the model of sentences {told}",
-                    if is_there { '✓' } else { '–' },
-                    "sentences"
-                );
+                tell("sentences", is_there, note);
             }
-            None => outln!(
-                "  – sentences   there is no HOME to keep the model of sentences in: words are matched only"
-            ),
+            None => {
+                let note = "there is no HOME to keep the model of sentences in: words are matched only";
+                tell("sentences", false, note);
+            }
         }
-        outln!("\nThe running system");
+        heading("\nThe running system");
         self.verify.run().await
     }
 }

@@ -78,7 +78,7 @@ impl Rotate {
                 asked.await?;
             }
         }
-        outln!("rotated {what}");
+        told!(json!({ "rotated": what }), "rotated {what}");
         Ok(())
     }
 }

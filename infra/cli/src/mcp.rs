@@ -64,16 +64,19 @@ impl Pin {
             return Err(Failure::other(format!("{} has no tool {missing}", self.url)));
         }
         let changes = changes(&before, &tools);
-        for line in &changes {
-            outln!("{line}");
+        if !crate::out::is_json() {
+            changes.iter().for_each(|line| outln!("{line}"));
         }
         if self.check {
+            if crate::out::is_json() {
+                crate::out::event(&json!({ "changes": changes }));
+            }
             return match changes.is_empty() {
                 true => Ok(()),
                 false => Err(Failure::other("the tools are not those that were pinned")),
             };
         }
-        if changes.is_empty() {
+        if changes.is_empty() && !crate::out::is_json() {
             outln!("Nothing has changed.");
         }
         if let Some(file) = &self.file {
@@ -81,7 +84,8 @@ impl Pin {
             let text = format!("{:#}\n", json!(definitions));
             std::fs::write(file, text).map_err(|fault| cannot_be_used(file, &fault))?;
         }
-        outln!("MCP_TOOLS={}", json!(Pins::of(&tools)));
+        let pins = json!(Pins::of(&tools));
+        told!(json!({"changes": changes, "tools": pins}), "MCP_TOOLS={pins}");
         Ok(())
     }
 

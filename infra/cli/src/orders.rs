@@ -74,7 +74,10 @@ impl Import {
             stored += batch.len();
         }
         let orders = if stored == 1 { "order" } else { "orders" };
-        outln!("imported {stored} {orders} for {name}");
+        told!(
+            json!({"imported": stored, "tenant": name.to_string()}),
+            "imported {stored} {orders} for {name}"
+        );
         Ok(())
     }
 }

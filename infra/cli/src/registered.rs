@@ -67,11 +67,20 @@ impl Registered {
     pub(super) async fn approve(self, yes: bool) -> Result<(), Failure> {
         let (endpoints, client, agent) = self.find().await?;
         let Some(pin) = text(&agent, "/pending/pin") else {
-            outln!("{}: its card is the one that was registered", named(&agent));
+            told!(
+                agent,
+                "{}: its card is the one that was registered",
+                named(&agent)
+            );
             return Ok(());
         };
-        changes(&agent).iter().for_each(|change| outln!("{change}"));
+        if !crate::out::is_json() {
+            changes(&agent).iter().for_each(|change| outln!("{change}"));
+        }
         if !yes {
+            if crate::out::is_json() {
+                crate::out::event(&agent);
+            }
             return Err(Failure::other(
                 "nothing is changed: the same with --yes has this card serve",
             ));

@@ -83,6 +83,18 @@ async fn rests((local, user): (&Local, &User), id: &str, states: &[&str]) -> Val
     panic!("{id} does not rest")
 }
 
+/// A task whose plan was started, once it rests again: what a small model left out its agent asks for.
+async fn started((local, user): (&Local, &User), id: &str) -> Value {
+    for _ in 0..PATIENCE {
+        let task = rests((local, user), id, &RESTS).await;
+        if task["plan"]["isApproved"] == true {
+            return task;
+        }
+        local.advance(LOOK).await;
+    }
+    panic!("{id} is not started")
+}
+
 /// A plan, approved once it is shown. Nothing is handed out before.
 async fn planned(local: &Local, user: &User, (said, word): (&'static str, &str)) -> Walk {
     let began = Instant::now();
@@ -95,7 +107,7 @@ async fn planned(local: &Local, user: &User, (said, word): (&'static str, &str))
         let path = format!("/api/tasks/{id}/start");
         let plan = json!({"plan": shown["plan"]["hash"]});
         user.call(Method::POST, &path, Some(plan)).await;
-        last = rests((local, user), &id, &RESTS[..5]).await;
+        last = started((local, user), &id).await;
         states.push(state(&last));
     }
     let is_right = states == ["input-required", "completed"]

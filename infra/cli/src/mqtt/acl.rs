@@ -3,6 +3,7 @@
 use a2a::mqtt::{AgentAddress, TopicPrefix};
 use clap::{Args, ValueEnum};
 use domain::{AgentName, ExposeSecret as _};
+use serde_json::json;
 
 use crate::Failure;
 use crate::place::RunningSystem;
@@ -74,13 +75,18 @@ impl Acl {
             }
             for client in &clients {
                 if let Some(password) = passwords.get(&client.address.to_string()) {
-                    outln!("{}:{}", client.address, password.expose_secret());
+                    let (user, password) = (client.address.to_string(), password.expose_secret());
+                    told!(json!({"user": user, "password": password}), "{user}:{password}");
                 }
             }
             return Ok(());
         }
-        match self.broker {
-            For::Mosquitto => out!("{}", access::mosquitto(&clients)),
+        let rules = match self.broker {
+            For::Mosquitto => access::mosquitto(&clients),
+        };
+        match crate::out::is_json() {
+            true => crate::out::event(&json!({ "acl": rules })),
+            false => out!("{rules}"),
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use a2a::mqtt::{AgentAddress, PoolAddress, Properties, Publication, Recipient};
 use clap::Args;
 use mqtt::{PublishError, Published, Publisher as _, Received};
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::connect::{AtBroker, Connected, Way, suffix};
@@ -43,14 +44,18 @@ fn tell(what: &str, found: &Found) -> bool {
         Found::No => "no",
         Found::Says(told) => told,
     };
-    outln!("{what:44} {told}");
+    told!(json!({"check": what, "found": told}), "{what:44} {told}");
     *found == Found::Yes
 }
 
 impl Check {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let way = self.at.way(OPERATOR)?;
-        outln!("broker {}, topics below {}", way.broker, way.prefix);
+        let (broker, prefix) = (way.broker.to_string(), way.prefix.to_string());
+        told!(
+            json!({"broker": broker, "topics": prefix}),
+            "broker {broker}, topics below {prefix}"
+        );
         let agent =
             AgentAddress::new(ORG, CHECK, &format!("probe-{}", &suffix()[..8])).map_err(Failure::other)?;
         // A broker without it lets nobody stay.
@@ -60,7 +65,7 @@ impl Check {
         let finds = self.retains(&way, &agent).await?;
         let shares = self.shares(&way).await?;
         let verdict = verdict(carries, finds, shares, way.prefix.as_str());
-        outln!("{verdict}");
+        told!(json!({"verdict": verdict}), "{verdict}");
         match carries && finds != Cards::Lost {
             true => Ok(()),
             false => Err(Failure::other(format!(

@@ -55,18 +55,28 @@ impl Credentials {
         });
         let told = asked.await?;
         if self.remove {
-            outln!("{} is let in no more", self.name);
+            told!(
+                json!({"removed": self.name.to_string()}),
+                "{} is let in no more",
+                self.name
+            );
             return Ok(());
         }
         let endpoints = self.place.endpoints()?;
         let of = |field: &str| told.get(field).and_then(Value::as_str);
-        outln!(
-            "broker     {}",
-            endpoints
-                .mqtt
-                .map(|mqtt| mqtt.broker.to_string())
-                .unwrap_or_default()
-        );
+        let broker = endpoints
+            .mqtt
+            .map(|mqtt| mqtt.broker.to_string())
+            .unwrap_or_default();
+        if crate::out::is_json() {
+            let mut event = told.clone();
+            if let Some(fields) = event.as_object_mut() {
+                fields.insert("broker".to_owned(), broker.into());
+            }
+            crate::out::event(&event);
+            return Ok(());
+        }
+        outln!("broker     {broker}");
         outln!("user       {}", of("address").unwrap_or_default());
         outln!("password   {}", of("password").unwrap_or_default());
         if let Some(client) = of("clientId") {

@@ -60,10 +60,13 @@ impl Import {
             }
         };
         if rules.is_empty() {
-            outln!("no agents of the broker are registered by rules");
+            told!(
+                json!({"imports": rules}),
+                "no agents of the broker are registered by rules"
+            );
         }
         for rule in rules {
-            outln!("{rule}");
+            told!(json!({"import": rule}), "{rule}");
         }
         Ok(())
     }

@@ -37,8 +37,8 @@ const FILES = 4;
 const isWorthIt = (shape: Shape): boolean =>
   (shape.kind === 'forecast' && shape.forecast.places.flatMap(({ days }) => days).length > 1) || (shape.kind === 'table' && shape.rows.length > 1 && shape.rows.length <= 20);
 
-/** Words, then what was brought. Where that is drawn, the words that list it fold, and the sentences stay. */
-function Told({ text, artifacts }: { text: string; artifacts: readonly Artifact[] }) {
+/** Words, then what was brought. Where that is drawn, the words that list it fold, and the sentences stay; `isOne` of several, so does what is drawn. */
+function Told({ text, artifacts, isOne }: { text: string; artifacts: readonly Artifact[]; isOne?: boolean }) {
   const parts = artifacts.flatMap(({ name, parts }) => parts.map((part) => ({ name, part, shape: part.data === undefined ? null : shapeOf(part.data) })));
   const data = parts.filter(({ shape }) => shape !== null && isWorthIt(shape));
   const files = parts.filter(({ part: { raw, url } }) => typeof raw === 'string' || typeof url === 'string').slice(0, FILES);
@@ -47,7 +47,7 @@ function Told({ text, artifacts }: { text: string; artifacts: readonly Artifact[
     <>
       {said ? <Markdown text={said} /> : null}
       {data.map(({ name, part, shape }, place) => (
-        <details key={place} className="told" open>
+        <details key={place} className="told" open={!isOne}>
           <summary>{name || (shape?.kind === 'table' && heading(shape.name)) || words.result}</summary>
           <Boundary value={part.data}><Data value={part.data} isBrief /></Boundary>
         </details>
@@ -67,7 +67,7 @@ export function Part({ share: { job, text, artifacts }, children }: { share: Sha
         {name} {job.createdAt && job.updatedAt && isOver(job.state) ? <span className="card-age">{span(job.createdAt, job.updatedAt)}</span> : null}
         <Badge state={job.state} />
       </h3>
-      {children ?? <Told text={text} artifacts={artifacts} />}
+      {children ?? <Told text={text} artifacts={artifacts} isOne />}
     </section>
   );
 }

@@ -369,6 +369,9 @@ test('each agent has its own part of an answer: its words, its state, and its da
   await weather.getByText(/^Lisbon from Friday .+ to Sunday/).first().waitFor();
   for (const part of [stays, weather]) await part.getByText('Completed').waitFor();
   await stays.getByText(/^\d+ places to stay in Lisbon/).first().waitFor();
+  // Both sentences are in sight: what one of several agents drew is folded.
+  assert(!(await stays.locator('.beside').isVisible()));
+  await stays.getByText('Places to stay', { exact: true }).click();
   const beside = await stays.locator('.beside').innerText();
   assert.match(beside, /^Lisbon · .+ – .+ · 2 guests · 2 nights$/);
   assert.match(await stays.locator('tbody td').last().innerText(), /^\d(\.\d+)?$/);

@@ -21,6 +21,9 @@ use crate::public_key::PublicKey;
 const PAUSE: Duration = Duration::from_secs(60);
 /// The same while nothing at all was had from it.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
+/// So many callers in a row may go away while they wait, and the next one fetches at once all the same: a page that is loaded anew leaves
+/// its first requests behind.
+const LEFT_MAX: u8 = 3;
 /// Age at which keys are fetched again though none is missing.
 const AGE: Duration = Duration::from_secs(3600);
 /// Most keys that are kept of one issuer. Each is bounded itself.
@@ -76,6 +79,8 @@ impl Kept {
 struct Tried {
     at: Timestamp,
     had: bool,
+    /// How many callers in a row went away before it was known, this one among them until it is.
+    left: u8,
 }
 
 impl Slot {
@@ -110,20 +115,28 @@ impl Slot {
         } else {
             FIRST_PAUSE
         };
-        if let Some(last) = *tried
-            && last.at.is_lately(pause, now)
-        {
-            return last.had;
-        }
-        // Noted before: a caller who goes away while it waits does not make the next one fetch at once.
-        *tried = Some(Tried { at: now, had: false });
-        let fetched = self.source.fetch(&self.url).await;
-        let Some(kept) = fetched.ok().as_ref().and_then(|document| read(document, now)) else {
-            return false;
+        let lately = tried.filter(|last| last.at.is_lately(pause, now));
+        let left = match lately {
+            Some(Tried { had, left: 0, .. }) => return had,
+            Some(Tried { left, .. }) if left >= LEFT_MAX => return false,
+            Some(Tried { left, .. }) => left + 1,
+            None => 1,
         };
-        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(kept);
-        *tried = Some(Tried { at: now, had: true });
-        true
+        // Noted before: callers who go away while they wait do not make us fetch for ever.
+        let at = lately.map_or(now, |last| last.at);
+        *tried = Some(Tried { at, had: false, left });
+        let fetched = self.source.fetch(&self.url).await;
+        let kept = fetched.ok().as_ref().and_then(|document| read(document, now));
+        let had = kept.is_some();
+        if let Some(kept) = kept {
+            *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        }
+        *tried = Some(Tried {
+            at: now,
+            had,
+            left: 0,
+        });
+        had
     }
 }
 

@@ -127,6 +127,28 @@ async fn callers_who_miss_the_same_key_wait_for_one_fetch() {
 }
 
 #[tokio::test]
+async fn whoever_goes_away_while_it_waits_does_not_have_the_next_one_refused() {
+    let key = key();
+    let bench = bench(published(&[&key]));
+    let leaves = async || {
+        let waiting = std::pin::pin!(bench.admit(&key, now()));
+        assert!(futures_util::poll!(waiting).is_pending());
+    };
+    leaves().await;
+    assert_eq!(bench.admit(&key, now()).await, Ok(()));
+    assert_eq!(bench.fetches(), 2);
+    // Nor do those who always go away make it fetch for ever.
+    let unlucky = self::bench(published(&[&key]));
+    for _ in 0..9 {
+        let waiting = std::pin::pin!(unlucky.admit(&key, now()));
+        let _left = futures_util::poll!(waiting);
+    }
+    assert_eq!(unlucky.fetches(), 3);
+    assert_eq!(unlucky.admit(&key, now()).await, Err(Refusal::Unavailable));
+    assert_eq!(unlucky.admit(&key, after(6)).await, Ok(()));
+}
+
+#[tokio::test]
 async fn unknown_keys_make_it_fetch_once_a_minute_at_most() {
     let (known, stranger) = (key(), key());
     let bench = bench(published(&[&known]));

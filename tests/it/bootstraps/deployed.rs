@@ -52,7 +52,15 @@ async fn shared(cloud: &Cloud, user: &User) {
     }
     assert_eq!(made.status, 201, "{made:?}\n{}", cloud.logs());
     let link = made.json()["link"].as_str().expect("a link").to_owned();
-    let listed = user.get("/api/shares").await;
+    // Another sandbox hears of the setting within ten seconds of its own.
+    let mut listed = user.get("/api/shares").await;
+    for _ in 0..60 {
+        if listed.json()["shares"][0]["taskId"] == task.as_str() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        listed = user.get("/api/shares").await;
+    }
     assert_eq!(listed.json()["shares"][0]["taskId"], task.as_str(), "{listed:?}");
     let read = async || {
         system_testing::user::http()
@@ -62,6 +70,12 @@ async fn shared(cloud: &Cloud, user: &User) {
             .expect("an answer")
             .status()
     };
+    for _ in 0..60 {
+        if read().await == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
     assert_eq!(read().await, 200, "{}", cloud.logs());
     let ended = user.call(Method::DELETE, &path, None).await;
     assert_eq!(ended.status, 204, "{ended:?}\n{}", cloud.logs());

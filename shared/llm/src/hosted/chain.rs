@@ -212,7 +212,7 @@ impl Chain {
     /// The half of a message that an answer passes over: what the engine hears asked of several agents, and more of them than are asked.
     /// Where one alone is asked the model decides itself; as many pieces of work are whole, as another agent may do the same.
     async fn left_out(&self, prompt: &Prompt, answer: &Answer) -> Option<LeftOut> {
-        if Form::of(prompt) == Form::Write || !answer.about.is_empty() || !prompt.tasks.is_empty() {
+        if Form::of(prompt) == Form::Write || !answer.about.is_empty() {
             return None;
         }
         let engine = self.engine.ready().await?;

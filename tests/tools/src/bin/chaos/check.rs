@@ -291,6 +291,10 @@ fn is_artifact(event: &Event) -> bool {
 }
 
 fn wire(state: TaskState) -> String {
+    // A2A 1.0 has no state for what nobody knows.
+    if state == TaskState::Unknown {
+        return "TASK_STATE_UNSPECIFIED".to_owned();
+    }
     let name = state.as_str().to_uppercase().replace('-', "_");
     format!("TASK_STATE_{name}")
 }

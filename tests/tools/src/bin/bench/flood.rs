@@ -236,6 +236,10 @@ impl Flood {
                 let more = beside.as_secs_f64() - (alone.as_secs_f64() * 1.2 + LONGER.as_secs_f64());
                 best[kind] = best[kind].min(more);
             }
+            // Another try could change nothing of that.
+            if best.iter().all(|more| *more <= 0.0) {
+                break;
+            }
         }
         let (admitted, refused) = (admitted.into_inner(), refused.into_inner());
         println!(

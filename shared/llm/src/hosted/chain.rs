@@ -132,12 +132,20 @@ impl Chain {
         let mut dialogue = shown(form, tokens);
         let (mut pause, mut left) = (self.limits.pause, self.limits.attempts);
         let (mut heals, mut halves, mut nudges) = (HEALS, HALVES, 1_u32);
-        let mut first = None;
+        let mut first: Option<(Answer, LeftOut)> = None;
         loop {
             *attempts += 1;
             let most = u64::from(dialogue.most(provider.max_tokens()));
             let reserved = self.budget.reserve(dialogue.tokens() + most);
-            let reserved = reserved.await.map_err(Miss::Budget)?;
+            let reserved = match (reserved.await, first.take()) {
+                (Ok(reserved), before) => {
+                    first = before;
+                    reserved
+                }
+                // The day's tokens are used up: what was answered stands.
+                (Err(_), Some((answer, left))) => return Ok(left.named_beside(answer)),
+                (Err(error), None) => return Err(Miss::Budget(error)),
+            };
             draft.begins(*attempts);
             let (mut gathered, mut words) = (Gathered::default(), Shown::new(&mut *draft));
             let model = provider.name();
@@ -158,7 +166,7 @@ impl Chain {
                         first = Some((answer, left));
                         continue;
                     }
-                    Some(left) => return Ok(left.beside(answer)),
+                    Some(left) => return Ok(left.named_beside(answer)),
                     None => return Ok(answer),
                 },
                 Ok(Read::Plan) => {
@@ -170,7 +178,7 @@ impl Chain {
             };
             // It was an answer, if not one to all that was said.
             if let Some((answer, left)) = first {
-                return Ok(left.beside(answer));
+                return Ok(left.named_beside(answer));
             }
             // The words of a refusal are no cause, and a user's own business.
             tracing::warn!(model, attempt = *attempts, cause = %fault, "a model did not answer");
@@ -259,7 +267,7 @@ impl LeftOut {
     }
 
     /// The answer that it is not in, also when asked for it: it is named. Where nobody was asked for anything, what was heard counts.
-    fn beside(self, answer: Answer) -> Answer {
+    fn named_beside(self, answer: Answer) -> Answer {
         if matches!(answer.step, Step::Say(_)) {
             return Answer {
                 step: self.heard.step,

@@ -70,13 +70,14 @@ pub(crate) async fn made(
         key.map(|key| (name.to_owned(), key))
     });
     let keys: BTreeMap<_, _> = try_join_all(keys).await?.into_iter().collect();
+    let caller = ground.caller.clone();
     let parts = ModelParts {
         outbound: &ground.outbound,
         entropy: Arc::clone(&ground.entropy),
         budget: Arc::new(budget),
         engine: ground.understanding.clone(),
         aws: Arc::new(move |region| {
-            edge::aws::sdk_config(bedrock.endpoint.as_ref(), region.or(bedrock.region.as_deref()))
+            caller.config(bedrock.endpoint.as_ref(), region.or(bedrock.region.as_deref()))
         }),
         keys,
     };

@@ -18,6 +18,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use auth::JwksCache;
 use domain::{AgentName, Clock, Entropy, ExposeSecret, SecretString, Tenant};
+use edge::aws::Caller;
 use edge::secrets::Held;
 use edge::{Ground, QueueHandler};
 use outbound::{FetchedKeys, Outbound, Policy};
@@ -342,6 +343,7 @@ impl Control {
             clock: Arc::clone(&site.clock),
             entropy: Arc::clone(&site.entropy),
             store: site.store.clone(),
+            caller: Caller::own(),
             wake: Arc::new(site.door.clone()),
             outbound: self.outbound.clone(),
             secrets: Arc::new(Held(named::secrets(current, &site.outside, tenant))),

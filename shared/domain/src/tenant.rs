@@ -67,6 +67,9 @@ impl Tenant {
         }
     }
 
+    /// What stands in the names of the pool's own queues where a tenant's name stands in those of its stack. No tenant is added by it.
+    pub const POOL: &str = "pool";
+
     /// The tenant of callers without a token at an open agent. No token can carry it.
     #[must_use]
     pub fn public() -> Self {

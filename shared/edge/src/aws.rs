@@ -1,39 +1,99 @@
-//! The settings that every AWS client shares.
+//! The settings that every AWS client shares, and who calls: the function's own role ([`Caller::own`]), or a session of another one for
+//! one tenant ([`Caller::of_tenant`]).
+
+mod session;
+mod signed;
+
+use std::time::SystemTime;
 
 use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region, SharedCredentialsProvider};
 use aws_types::SdkConfig;
+use domain::Tenant;
 use url::Url;
+
+pub use session::{NAME_TAG, PREFIX_TAG, Sessions};
+pub use signed::{Service, SignedCallError};
 
 /// The region of an emulator, where none is given.
 const SOMEWHERE: &str = "eu-north-1";
 
-/// The AWS settings: the region, and the credentials that Lambda puts into a function's environment.
-///
-/// They are looked for nowhere else: the SDK's own search reads profiles and asks services that no function has, and is a
-/// megabyte of each program.
-///
-/// An endpoint over plain `http` is an emulator (AWS has none), so it gets the credentials that its address holds (`http://ID:SECRET@…`),
-/// or fixed ones that mean nothing: nobody needs an account, and real credentials never travel unencrypted.
+/// Who calls AWS.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    /// A session; the credentials that Lambda gives the process where there is none.
+    session: Option<SharedCredentialsProvider>,
+}
+
+impl Caller {
+    /// The function's own role.
+    #[must_use]
+    pub fn own() -> Self {
+        Self::default()
+    }
+
+    /// A session of the tenants' role for this tenant, which AWS is asked for with the first call, and again before it ends.
+    #[must_use]
+    pub fn of_tenant(sessions: &Sessions, tenant: &Tenant) -> Self {
+        let session = sessions.of(tenant);
+        Self {
+            session: Some(SharedCredentialsProvider::new(session)),
+        }
+    }
+
+    /// The AWS settings: the region, and the credentials of whoever calls.
+    ///
+    /// Credentials are looked for nowhere else: the SDK's own search reads profiles and asks services that no function has, and is a
+    /// megabyte of each program.
+    ///
+    /// An endpoint over plain `http` is an emulator (AWS has none), so it gets the credentials that its address holds (`http://ID:SECRET@…`),
+    /// or fixed ones that mean nothing: nobody needs an account, and real credentials never travel unencrypted. A session that an
+    /// emulator gave is one of its own.
+    #[must_use]
+    pub fn config(&self, endpoint: Option<&Url>, region: Option<&str>) -> SdkConfig {
+        let emulated = is_emulator(endpoint);
+        let region = region.or(emulated.then_some(SOMEWHERE));
+        let mut config = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
+        config.set_region(region.map(|region| Region::new(region.to_owned())));
+        config.set_endpoint_url(endpoint.map(without_credentials));
+        if emulated {
+            // The usual client loads the system's certificates first, which a plain endpoint has no use for.
+            config.set_http_client(Some(aws_smithy_http_client::Builder::new().build_http()));
+        }
+        config.set_credentials_provider(self.credentials(endpoint));
+        config.build()
+    }
+
+    fn credentials(&self, endpoint: Option<&Url>) -> Option<SharedCredentialsProvider> {
+        if self.session.is_some() {
+            return self.session.clone();
+        }
+        let own = if is_emulator(endpoint) {
+            let within = endpoint.filter(|url| !url.username().is_empty());
+            let (id, key) = within.map_or(("local", "local"), |url| {
+                (url.username(), url.password().unwrap_or_default())
+            });
+            Some(Credentials::new(id, key, None, None, "emulator"))
+        } else {
+            of_lambda()
+        };
+        own.map(SharedCredentialsProvider::new)
+    }
+}
+
+/// The AWS settings of the function's own role, as [`Caller::config`] has them.
 #[must_use]
 pub fn sdk_config(endpoint: Option<&Url>, region: Option<&str>) -> SdkConfig {
-    let emulated = endpoint.is_some_and(|url| url.scheme() == "http");
-    let region = region.or(emulated.then_some(SOMEWHERE));
-    let mut config = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
-    config.set_region(region.map(|region| Region::new(region.to_owned())));
-    config.set_endpoint_url(endpoint.map(without_credentials));
-    let credentials = if emulated {
-        // The usual client loads the system's certificates first, which a plain endpoint has no use for.
-        config.set_http_client(Some(aws_smithy_http_client::Builder::new().build_http()));
-        let within = endpoint.filter(|url| !url.username().is_empty());
-        let (id, key) = within.map_or(("local", "local"), |url| {
-            (url.username(), url.password().unwrap_or_default())
-        });
-        Some(Credentials::new(id, key, None, None, "emulator"))
-    } else {
-        of_lambda()
-    };
-    config.set_credentials_provider(credentials.map(SharedCredentialsProvider::new));
-    config.build()
+    Caller::own().config(endpoint, region)
+}
+
+/// The time by which AWS judges signatures and ends sessions, whatever clock the rest of a process has.
+#[expect(clippy::disallowed_methods, reason = "it is AWS's clock that counts here")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+fn is_emulator(endpoint: Option<&Url>) -> bool {
+    endpoint.is_some_and(|url| url.scheme() == "http")
 }
 
 /// The endpoint alone, as clients call it.

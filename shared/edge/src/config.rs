@@ -11,6 +11,7 @@
 //! | `TENANT_ID` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | the one tenant of this deployment; `--tenant-id` of the host wins | required |
 //! | `TENANT_PREFIX` | host_agent, chat_api, horizon_agent, oauth_callback, webhook_receiver | what the tenant's keys, issuer and cookies begin with | the name in `TENANT_ID` |
 //! | `TENANCY` | all | `isolated`, at a tenant's own function: Lambda isolates its sandboxes by tenant (`PER_TENANT`), and each serves the tenant that Lambda names with its first event, by its prefix, and no other; a `TENANT_ID` beside it must be of that tenant | `single` |
+//! | `TENANT_ROLE` | all | ARN of the role whose sessions an isolated function calls AWS in, tagged `tenant` (the prefix) and `tenant_name`; then its secrets are those of the tenant's record, and in its variables `{tenant_name}`, `{tenant_prefix}`, `{host_path}`, `{horizon_path}` and `{session_public_key}` stand for what that says | the function's own role, and Secrets Manager |
 //! | `TENANT_BASE_URL` | host_agent, chat_api, oauth_callback | the tenant's base URL, issuer of the tokens made there; with `CONSENT_AGENT` this deployment's own | required |
 //! | `HOST_AGENT_URL` | host_agent, chat_api | the host's public URL, audience of tokens for it | required |
 //! | `REGISTRY_URL` | registry, host_agent, chat_api, mqtt_bridge | the registry's public URL | required, at the host unless `A2A_AGENT_URL` is set, at mqtt_bridge with `MQTT_IMPORTS` |
@@ -65,7 +66,8 @@
 //! | `CHECK_SHARDS` | registry | into how many shards the agents fall, of which each minute's look at their cards has one | 1 |
 //! | `SWEEP_LOOKS` | task_sweeper | how many times a sweep looks for what is due, five seconds apart, 47 seconds in all | 1 |
 //! | `ALLOW_LOOPBACK` | all | `true`: plain http to loopback addresses, for local work; an IP address: to those and to this one, at which containers reach the local system | `false` |
-//! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}`; `{tenant}` in a URL stands for the tenant that is woken | none; required at task_sweeper |
+//! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}`; `{tenant}` in a URL stands for the tenant that is woken, or for `pool` where it is there | none; required at task_sweeper |
+//! | `WAKE_FUNCTIONS` | wake_router | function of each agent: JSON `{"host": "arn:aws:lambda:…"}` | required |
 //! | `TABLE_PREFIX` | all | first part of every table's name | `switchyard-` |
 //! | `ANSWERS` | all | `buffered` or `streaming` (for a REST API that streams) | `buffered` |
 //! | `BASE_PATH` | all | the path under which the gateway serves the function | none |
@@ -78,6 +80,9 @@
 //! | `AWS_ENDPOINT_URL_DYNAMODB` | all | another DynamoDB; over plain `http` it is taken for an emulator | AWS |
 //! | `AWS_ENDPOINT_URL_SECRETS_MANAGER` | all | another Secrets Manager, likewise | AWS |
 //! | `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` | host_agent | another Bedrock, likewise | AWS |
+//! | `AWS_ENDPOINT_URL_STS` | all | another STS, likewise; asked with `TENANT_ROLE` alone | AWS |
+//! | `AWS_ENDPOINT_URL_KMS` | all | where KMS is, which opens what is sealed in a tenant's record | required with `TENANT_ROLE` |
+//! | `AWS_ENDPOINT_URL_LAMBDA` | wake_router | where Lambda is | required |
 //! | `AWS_ENDPOINT_URL_SQS` | all | another SQS, likewise | AWS |
 //!
 //! In place of those in [`domain::DEPLOYMENT`], the record of a function's tenant may say otherwise (`switchyard tenant set`): it wins,
@@ -135,6 +140,8 @@ pub struct Env {
     given: BTreeMap<String, String>,
     /// What the tenant's record says.
     record: BTreeMap<String, String>,
+    /// What stands in place of `{name}` in the variables of a pooled function.
+    filled: BTreeMap<&'static str, String>,
     asked: BTreeSet<String>,
     problems: Vec<Problem>,
 }
@@ -175,6 +182,19 @@ pub struct ConfigError {
     pub problems: Vec<Problem>,
 }
 
+impl ConfigError {
+    /// This variable must be there, and is not.
+    pub(crate) fn unset(name: &str) -> Self {
+        let problem = Problem {
+            name: name.to_owned(),
+            reason: "is not set".to_owned(),
+        };
+        Self {
+            problems: vec![problem],
+        }
+    }
+}
+
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the configuration is incomplete")?;
@@ -202,6 +222,7 @@ impl Env {
             source: Source::Process,
             given: BTreeMap::new(),
             record: BTreeMap::new(),
+            filled: BTreeMap::new(),
             asked: BTreeSet::new(),
             problems: Vec::new(),
         }
@@ -218,6 +239,7 @@ impl Env {
             source: Source::Given,
             given,
             record: BTreeMap::new(),
+            filled: BTreeMap::new(),
             asked: BTreeSet::new(),
             problems: Vec::new(),
         }
@@ -390,7 +412,11 @@ impl Env {
 
     fn text(&mut self, name: &str) -> Result<Option<String>, ConfigError> {
         self.asked.insert(name.to_owned());
-        let given = self.record.get(name).or_else(|| self.given.get(name)).cloned();
+        if let Some(said) = self.record.get(name) {
+            // As it was said: what it holds is the tenant's, and nothing is filled in there.
+            return Ok(Some(said.trim().to_owned()).filter(|text| !text.is_empty()));
+        }
+        let given = self.given.get(name).cloned();
         let found = match (given, &self.source) {
             (Some(given), _) => Some(given),
             (None, Source::Given) => None,
@@ -398,6 +424,8 @@ impl Env {
                 from_process(name).map_err(|reason| self.problem(name, reason.to_owned()))?
             }
         };
+        let filled = self.filled.iter();
+        let found = found.map(|text| filled.fold(text, |text, (name, value)| text.replace(name, value)));
         Ok(found
             .map(|text| text.trim().to_owned())
             .filter(|text| !text.is_empty()))

@@ -17,6 +17,10 @@ pub struct Function {
     pub router: Router,
     /// Handles the messages of its queue.
     pub queue: Option<Arc<dyn QueueHandler>>,
+    /// Handles the messages of its queue a batch at a time, where it has no `queue`.
+    pub batches: Option<Arc<dyn BatchHandler>>,
+    /// Says who may go on to an API's other functions.
+    pub authorizer: Option<Arc<dyn Authorizer>>,
     /// Runs on its schedule.
     pub schedule: Option<Arc<dyn ScheduleHandler>>,
     /// Handles what rules of AWS IoT Core hand over.
@@ -32,6 +36,8 @@ impl Function {
         Self {
             router,
             queue: None,
+            batches: None,
+            authorizer: None,
             schedule: None,
             iot: None,
             background: None,
@@ -43,6 +49,20 @@ impl Function {
     pub fn with_queue(self, handler: impl QueueHandler + 'static) -> Self {
         let queue = Some(Arc::new(handler) as Arc<dyn QueueHandler>);
         Self { queue, ..self }
+    }
+
+    /// The same, with what takes its queue's messages a batch at a time.
+    #[must_use]
+    pub fn with_batches(self, handler: impl BatchHandler + 'static) -> Self {
+        let batches = Some(Arc::new(handler) as Arc<dyn BatchHandler>);
+        Self { batches, ..self }
+    }
+
+    /// The same, as the authorizer of an API.
+    #[must_use]
+    pub fn with_authorizer(self, authorizer: impl Authorizer + 'static) -> Self {
+        let authorizer = Some(Arc::new(authorizer) as Arc<dyn Authorizer>);
+        Self { authorizer, ..self }
     }
 
     /// The same, with its schedule.
@@ -88,6 +108,24 @@ pub trait QueueHandler: Send + Sync {
     fn trace(&self, _body: &str) -> Option<TraceParent> {
         None
     }
+}
+
+/// Handles the messages of a queue as they come, a batch at a time; at least once each, in any order.
+#[async_trait]
+pub trait BatchHandler: Send + Sync {
+    /// Handles the messages with these bodies, and says for each, in their order, whether it is done. It must be idempotent.
+    async fn handle(&self, bodies: &[&str]) -> Vec<Result<(), QueueError>>;
+}
+
+/// Says who may go on to an API's other functions.
+#[async_trait]
+pub trait Authorizer: Send + Sync {
+    /// What is to be said of a path with this segment in place of `{tenant}`: what the API hands to its integrations by these names, or
+    /// nothing where nobody is let through.
+    ///
+    /// # Errors
+    /// Whatever keeps it from knowing; nobody is let through then either.
+    async fn authorize(&self, tenant: &str) -> Result<Option<Vec<(&'static str, String)>>, crate::Error>;
 }
 
 /// Why a message was not handled.

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use agent::WakeDoor;
 use auth::{Issuer, JwksCache, KeyError, Sealer, SigningKey, Verifier};
-use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy};
+use domain::{Clock, Entropy, ExposeSecret, SecretString, SystemClock, SystemEntropy, Tenant};
 use outbound::oauth::Providers;
 use outbound::{FetchedKeys, Outbound, Policy};
 use serde::de::DeserializeOwned;
-use store::{Store, Tables};
+use store::{Pooled, Store, Tables};
 use url::Url;
 
-use crate::config::{Platform, ThisMachine};
+use crate::Front;
+use crate::aws::{Caller, Service};
+use crate::config::{ConfigError, Platform, ThisMachine};
 use crate::queue::SqsDoor;
-use crate::secrets::{SecretSource, Secrets, SecretsError};
-use crate::{Front, aws};
+use crate::secrets::{SealedSecrets, SecretSource, Secrets, SecretsError};
 
 /// What every function is built on. Nothing in it has opened a connection yet.
 #[derive(Clone)]
@@ -26,6 +27,8 @@ pub struct Ground {
     pub entropy: Arc<dyn Entropy>,
     /// The database, through the one room that names it.
     pub store: Store,
+    /// Who calls AWS's services beside these.
+    pub caller: Caller,
     /// The agents' queues.
     pub wake: Arc<dyn WakeDoor>,
     /// The way to everything that others named.
@@ -78,11 +81,14 @@ impl Ground {
             ..Policy::default()
         };
         let outbound = Outbound::new(policy, Arc::clone(&entropy));
-        let tables = aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
+        let caller = platform.caller;
+        let tables = caller.config(platform.dynamodb.as_ref(), platform.region.as_deref());
+        let store =
+            Store::new(&tables, Tables::prefixed(&platform.table_prefix)).with_entropy(entropy.clone());
         Self {
-            store: Store::new(&tables, Tables::prefixed(&platform.table_prefix))
-                .with_entropy(entropy.clone()),
-            wake: Arc::new(SqsDoor::new(platform.queues)),
+            wake: Arc::new(SqsDoor::new(platform.queues, store.clone())),
+            store,
+            caller,
             secrets: Arc::new(Secrets::new(platform.secrets, Arc::clone(&clock))),
             keys: JwksCache::new(Arc::new(FetchedKeys(outbound.clone()))),
             settings: agent::Settings::default(),
@@ -91,6 +97,35 @@ impl Ground {
             clock,
             entropy,
         }
+    }
+
+    /// The same with the secrets of a pooled tenant's record.
+    ///
+    /// # Errors
+    /// Where the settings do not say where KMS is.
+    pub fn with_sealed(
+        self,
+        platform: &Platform,
+        tenant: &Tenant,
+        pooled: &Pooled,
+    ) -> Result<Self, ConfigError> {
+        let unset = || ConfigError::unset("AWS_ENDPOINT_URL_KMS");
+        let kms = Service {
+            name: "kms",
+            endpoint: platform.kms.clone().ok_or_else(unset)?,
+            region: platform.region.clone(),
+        };
+        let sealed = SealedSecrets::new(
+            tenant.clone(),
+            pooled.secrets.clone(),
+            kms,
+            (self.caller.clone(), self.outbound.clone()),
+            Secrets::new(platform.secrets.clone(), Arc::clone(&self.clock)),
+        );
+        Ok(Self {
+            secrets: Arc::new(sealed),
+            ..self
+        })
     }
 
     /// Whose tokens are good for this audience.

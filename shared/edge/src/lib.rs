@@ -31,8 +31,8 @@ pub use front::{
     nothing_here, refused,
 };
 pub use function::{
-    Background, Function, IotHandler, IotHandlerError, IotMessage, QueueError, QueueHandler, ScheduleError,
-    ScheduleHandler,
+    Authorizer, Background, BatchHandler, Function, IotHandler, IotHandlerError, IotMessage, QueueError,
+    QueueHandler, ScheduleError, ScheduleHandler,
 };
 pub use ground::{BuildError, Ground, broken};
 pub use well_known::below_its_subject;

@@ -8,15 +8,15 @@ use agent::{Agent, Wake, WakeDoor, WakeError};
 use async_trait::async_trait;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use domain::{AgentName, Tenant, TraceParent};
+use domain::{AgentName, Clock as _, SystemClock, Tenant, TraceParent};
 use futures_util::{StreamExt as _, stream};
-use store::TaskKey;
+use store::{Store, TaskKey};
 use tokio::sync::OnceCell;
 use tracing::Span;
 use tracing::field::display;
 use url::Url;
 
-use crate::aws;
+use crate::aws::Caller;
 use crate::{QueueError, QueueHandler};
 
 /// The longest delay SQS knows. Whoever wants to wake later is woken early, or by the sweeper.
@@ -25,26 +25,30 @@ pub const LONGEST_DELAY: Duration = Duration::from_secs(900);
 /// Which queue belongs to which agent, and where SQS is.
 #[derive(Debug, Clone, Default)]
 pub struct Queues {
-    /// Queue URL of each agent; `{tenant}` in one stands for the name of the tenant that is woken.
+    /// Queue URL of each agent; `{tenant}` in one stands for the name of the tenant that is woken, and for `pool` where its functions are there.
     pub urls: BTreeMap<AgentName, Url>,
     /// Another endpoint than AWS's own.
     pub endpoint: Option<Url>,
     /// Another region than the environment's.
     pub region: Option<String>,
+    /// Who calls.
+    pub caller: Caller,
 }
 
 /// Puts wakes on the agents' SQS queues. No connection is opened before the first wake.
 pub struct SqsDoor {
     queues: Queues,
+    store: Store,
     client: OnceCell<Client>,
 }
 
 impl SqsDoor {
-    /// A door to these queues.
+    /// A door to these queues; the store says which tenants are in the pool.
     #[must_use]
-    pub fn new(queues: Queues) -> Self {
+    pub fn new(queues: Queues, store: Store) -> Self {
         Self {
             queues,
+            store,
             client: OnceCell::new(),
         }
     }
@@ -59,20 +63,24 @@ impl SqsDoor {
     async fn client(&self) -> &Client {
         let queues = &self.queues;
         let client = self.client.get_or_init(|| async {
-            Client::new(&aws::sdk_config(
-                queues.endpoint.as_ref(),
-                queues.region.as_deref(),
-            ))
+            let (endpoint, region) = (queues.endpoint.as_ref(), queues.region.as_deref());
+            Client::new(&queues.caller.config(endpoint, region))
         });
         client.await
     }
 
-    fn queue_of(&self, wake: &Wake) -> Result<String, WakeError> {
+    async fn queue_of(&self, wake: &Wake) -> Result<String, WakeError> {
         let TaskKey { agent, tenant, .. } = wake.key();
-        match self.queues.urls.get(&agent) {
-            Some(url) => Ok(of_tenant(url, &tenant)),
-            None => Err(WakeError::Queue(Box::new(NoQueue(agent)))),
+        let Some(url) = self.queues.urls.get(&agent).map(Url::as_str) else {
+            return Err(WakeError::Queue(Box::new(NoQueue(agent))));
+        };
+        if !url.contains(OF_TENANT) {
+            return Ok(url.to_owned());
         }
+        let pooled = self.store.tenants().is_pooled(&tenant, SystemClock.now()).await;
+        let pooled = pooled.map_err(|error| WakeError::Queue(Box::new(error)))?;
+        let whose = if pooled { Tenant::POOL } else { tenant.name() };
+        Ok(url.replace(OF_TENANT, whose))
     }
 
     /// Sends a batch; those that were not taken.
@@ -113,7 +121,7 @@ pub struct NoQueue(pub AgentName);
 #[async_trait]
 impl WakeDoor for SqsDoor {
     async fn wake(&self, wake: &Wake, delay: Duration) -> Result<(), WakeError> {
-        let url = self.queue_of(wake)?;
+        let url = self.queue_of(wake).await?;
         let client = self.client().await;
         client
             .send_message()
@@ -131,7 +139,7 @@ impl WakeDoor for SqsDoor {
     async fn wake_all(&self, wakes: Vec<Wake>) -> Vec<(Wake, WakeError)> {
         let (mut left, mut queues) = (Vec::new(), BTreeMap::<String, Vec<Wake>>::new());
         for wake in wakes {
-            match self.queue_of(&wake) {
+            match self.queue_of(&wake).await {
                 Ok(url) => queues.entry(url).or_default().push(wake),
                 Err(error) => left.push((wake, error)),
             }
@@ -147,11 +155,9 @@ impl WakeDoor for SqsDoor {
     }
 }
 
-/// The queue of a tenant where each has its own: `{tenant}` in the URL stands for its name, so that whoever wakes the
-/// agents of every tenant knows the queues of tenants to come.
-fn of_tenant(url: &Url, tenant: &Tenant) -> String {
-    url.as_str().replace("%7Btenant%7D", tenant.name())
-}
+/// `{tenant}` in the URL of a queue where each tenant has its own, so that whoever wakes the agents of every tenant knows the queues of
+/// tenants to come.
+const OF_TENANT: &str = "%7Btenant%7D";
 
 /// Hands the wakes of an agent's queue to the agent.
 pub struct Wakes(pub Arc<Agent>);
@@ -182,26 +188,4 @@ fn delay_seconds(delay: Duration) -> i32 {
     // Rounded up: too early, nothing is due yet, and the message is spent.
     let seconds = capped.as_secs() + u64::from(capped.subsec_nanos() > 0);
     i32::try_from(seconds).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_queue_may_be_each_tenants_own() {
-        let acme = Tenant::parse("acme").unwrap();
-        for (url, expect) in [
-            (
-                "https://sqs.example/1/prod-{tenant}-host",
-                "https://sqs.example/1/prod-acme-host",
-            ),
-            (
-                "https://sqs.example/1/prod-weather",
-                "https://sqs.example/1/prod-weather",
-            ),
-        ] {
-            assert_eq!(of_tenant(&Url::parse(url).unwrap(), &acme), expect);
-        }
-    }
 }

@@ -12,7 +12,11 @@ use domain::{Clock, SecretString, Timestamp};
 use tokio::sync::{Mutex, OnceCell};
 use url::Url;
 
-use crate::aws;
+use crate::aws::Caller;
+
+mod sealed;
+
+pub use sealed::{SealedSecrets, seal};
 
 /// How long a secret is kept before it is asked for again; a rotated key is in use after at most this long.
 pub const SECRETS_TTL: Duration = Duration::from_secs(300);
@@ -45,6 +49,8 @@ pub struct SecretsPlace {
     pub endpoint: Option<Url>,
     /// Another region than the environment's.
     pub region: Option<String>,
+    /// Who calls.
+    pub caller: Caller,
 }
 
 /// The secrets of a function. Nothing is asked, and no connection opened, before the first is wanted.
@@ -68,6 +74,14 @@ pub enum SecretsError {
     Missing {
         /// Name or ARN of the secret.
         id: String,
+    },
+    /// A secret of the tenant's record cannot be opened.
+    #[error("the secret {id} of the tenant's record cannot be opened: {reason}")]
+    Sealed {
+        /// Its name.
+        id: String,
+        /// What went wrong.
+        reason: String,
     },
     /// Secrets Manager did not answer, or refused.
     #[error("the secret {id} could not be read")]
@@ -97,7 +111,11 @@ impl Secrets {
             .client
             .get_or_init(|| async {
                 let place = &self.place;
-                Client::new(&aws::sdk_config(place.endpoint.as_ref(), place.region.as_deref()))
+                Client::new(
+                    &place
+                        .caller
+                        .config(place.endpoint.as_ref(), place.region.as_deref()),
+                )
             })
             .await;
         let missing = || SecretsError::Missing { id: id.to_owned() };

@@ -21,6 +21,24 @@ pub type LambdaBody = BodyDataStream;
 /// What an invocation answers: one JSON document, or a stream.
 pub type LambdaResponse = FunctionResponse<Value, LambdaBody>;
 
+/// What an authorizer says of a request: to be let through with this context, or not.
+pub(crate) fn policy(method_arn: &str, said: Option<Vec<(&'static str, String)>>) -> Value {
+    let effect = if said.is_some() { "Allow" } else { "Deny" };
+    let context: Map<String, Value> = said
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), Value::from(value)))
+        .collect();
+    json!({
+        // Whoever asks is known to the function behind, and to nobody here.
+        "principalId": "anybody",
+        "policyDocument": { "Version": "2012-10-17", "Statement": [
+            { "Action": "execute-api:Invoke", "Effect": effect, "Resource": method_arn },
+        ] },
+        "context": context,
+    })
+}
+
 /// The whole response as one document.
 pub(crate) async fn buffered(response: Response<Body>, form: Form) -> Result<LambdaResponse, EventError> {
     let (head, body) = response.into_parts();

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use domain::trace::within;
-use edge::{QueueError, QueueHandler};
+use edge::{BatchHandler, QueueError, QueueHandler};
 use futures_util::future::{FutureExt as _, join_all};
 use serde_json::{Value, json};
 use store::counted;
@@ -15,23 +15,49 @@ use crate::event::EventError;
 
 /// Handles the messages side by side and names those to repeat (`ReportBatchItemFailures`).
 pub(crate) async fn handle(queue: &dyn QueueHandler, batch: SqsEvent) -> Result<Value, EventError> {
-    // Checked before any work: a failure without an id could not be reported.
-    let messages: Vec<(String, SqsMessage)> = batch
-        .records
-        .into_iter()
-        .map(|message| message.message_id.clone().map(|id| (id, message)))
+    let messages = identified(batch)?;
+    let failed = join_all(messages.iter().map(|(id, message)| one(queue, id, message))).await;
+    Ok(failures(failed.into_iter().flatten()))
+}
+
+/// Hands all messages over at once and names those to repeat.
+pub(crate) async fn handle_together(
+    batches: &dyn BatchHandler,
+    batch: SqsEvent,
+) -> Result<Value, EventError> {
+    let messages = identified(batch)?;
+    let body = |(_, message): &'_ (String, SqsMessage)| message.body.clone().unwrap_or_default();
+    let bodies: Vec<String> = messages.iter().map(body).collect();
+    let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    let mut done = batches.handle(&bodies).await.into_iter();
+    let failed = messages.iter().filter_map(|(id, _)| {
+        // Of what nothing is said, it comes again.
+        let error = match done.next() {
+            Some(Ok(())) => return None,
+            Some(Err(error)) => error.to_string(),
+            None => "nothing was said of it".to_owned(),
+        };
+        tracing::warn!(message_id = id, error, "message failed, comes again");
+        Some(id.as_str())
+    });
+    Ok(failures(failed))
+}
+
+/// The messages by their ids. Checked before any work: a failure without an id could not be reported.
+fn identified(batch: SqsEvent) -> Result<Vec<(String, SqsMessage)>, EventError> {
+    let messages = batch.records.into_iter();
+    let messages = messages.map(|message| message.message_id.clone().map(|id| (id, message)));
+    messages
         .collect::<Option<_>>()
         .ok_or_else(|| EventError::Malformed {
             kind: "an SQS batch",
             reason: "a message has no messageId".to_owned(),
-        })?;
-    let failed = join_all(messages.iter().map(|(id, message)| one(queue, id, message))).await;
-    let failures: Vec<Value> = failed
-        .into_iter()
-        .flatten()
-        .map(|id| json!({ "itemIdentifier": id }))
-        .collect();
-    Ok(json!({ "batchItemFailures": failures }))
+        })
+}
+
+fn failures<'a>(ids: impl Iterator<Item = &'a str>) -> Value {
+    let failures: Vec<Value> = ids.map(|id| json!({ "itemIdentifier": id })).collect();
+    json!({ "batchItemFailures": failures })
 }
 
 /// Handles one message; its id when it failed.

@@ -1,10 +1,13 @@
 //! Which kind of event an invocation carries. Nothing is guessed: an event that is no known kind, or a broken one of
 //! a known kind, fails the invocation with a typed error.
 
+use std::collections::BTreeMap;
+
 use aws_lambda_events::sqs::SqsEvent;
 use edge::IotMessage;
 use lambda_http::request::LambdaRequest;
 use lambda_runtime::Diagnostic;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::iot;
@@ -13,12 +16,33 @@ use crate::iot;
 pub(crate) enum Event {
     /// API Gateway, REST or HTTP API; the query of the former, which its own type cannot be trusted with.
     Http(Box<LambdaRequest>, RestQuery),
+    /// A request that an API asks its authorizer about.
+    Authorize(AuthorizerRequest),
     /// A batch of queue messages.
     Batch(SqsEvent),
     /// A schedule of EventBridge.
     Schedule,
     /// A publication that a rule of IoT Core hands over.
     Iot(Box<IotMessage>),
+}
+
+/// What an API asks its authorizer (a `REQUEST` one, of a REST API).
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AuthorizerRequest {
+    /// What is to be allowed or denied.
+    pub(crate) method_arn: String,
+    path_parameters: Option<BTreeMap<String, String>>,
+}
+
+impl AuthorizerRequest {
+    /// The segment of the path in place of `{tenant}`.
+    pub(crate) fn tenant(&self) -> &str {
+        let parameters = self.path_parameters.as_ref();
+        parameters
+            .and_then(|all| all.get("tenant"))
+            .map_or("", String::as_str)
+    }
 }
 
 /// The query parameters of a REST API's event, decoded, in the order of their names.
@@ -49,6 +73,9 @@ pub enum EventError {
     /// The answer's body broke off.
     #[error("the answer could not be read to its end")]
     Answer(#[source] axum::Error),
+    /// The authorizer could not tell.
+    #[error("the authorizer could not tell")]
+    Authorizer(#[source] edge::Error),
     /// The scheduled run failed.
     #[error("the scheduled run failed")]
     Schedule(#[from] edge::ScheduleError),
@@ -66,6 +93,7 @@ impl EventError {
             Self::Malformed { .. } => "Edge.MalformedEvent",
             Self::NotServed { .. } => "Edge.EventNotServed",
             Self::Answer(_) => "Edge.AnswerBroken",
+            Self::Authorizer(_) => "Edge.AuthorizerFailed",
             Self::Schedule(_) => "Edge.ScheduleFailed",
             Self::Iot(_) => "Edge.PublicationFailed",
         }
@@ -84,7 +112,11 @@ impl From<EventError> for Diagnostic {
 /// Recognises an event.
 pub(crate) fn recognise(payload: Value) -> Result<Event, EventError> {
     let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
-    if payload.get("requestContext").is_some() || payload.get("httpMethod").is_some() {
+    if text("type") == "REQUEST" && payload.get("methodArn").is_some() {
+        let request =
+            serde_json::from_value(payload).map_err(|error| malformed("an authorizer's request", &error))?;
+        Ok(Event::Authorize(request))
+    } else if payload.get("requestContext").is_some() || payload.get("httpMethod").is_some() {
         let query = rest_query(&payload);
         let request =
             serde_json::from_value(payload).map_err(|error| malformed("an API Gateway request", &error))?;
@@ -151,6 +183,8 @@ mod tests {
         match recognise(payload) {
             Ok(Event::Http(..)) => "http",
             Ok(Event::Batch(_)) => "batch",
+            Ok(Event::Authorize(request)) if request.tenant() == "acme" => "authorize",
+            Ok(Event::Authorize(_)) => "authorize nobody",
             Ok(Event::Schedule) => "schedule",
             Ok(Event::Iot(_)) => "iot",
             Err(error) => error.code(),
@@ -184,6 +218,22 @@ mod tests {
             code(json!({"Records": [{"eventSource": "aws:s3"}]})),
             "Edge.UnknownEvent"
         );
+    }
+
+    #[test]
+    fn an_authorizers_request_is_no_request_to_a_function() {
+        let asked = |parameters: Value| {
+            json!({ "type": "REQUEST", "methodArn": "arn:aws:execute-api:eu-north-1:1:a/prod/GET/t/acme", "httpMethod": "GET",
+                    "requestContext": {}, "pathParameters": parameters })
+        };
+        for (parameters, expected) in [
+            (json!({"tenant": "acme", "proxy": "api/chats"}), "authorize"),
+            (json!(null), "authorize nobody"),
+            (json!({"proxy": "acme"}), "authorize nobody"),
+            (json!({"tenant": 7}), "Edge.MalformedEvent"),
+        ] {
+            assert_eq!(code(asked(parameters.clone())), expected, "{parameters}");
+        }
     }
 
     #[test]

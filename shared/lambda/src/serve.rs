@@ -35,12 +35,21 @@ pub async fn serve(
     http: Http,
     build: impl Future<Output = Result<Function, Error>> + Send,
 ) -> Result<(), Error> {
-    let function = Arc::new(build.await?);
-    events(http, async |told| match told {
-        None => Ok(Arc::clone(&function)),
+    let served = Arc::new(Served {
+        function: build.await?,
+        http,
+    });
+    events(async |told| match told {
+        None => Ok(Arc::clone(&served)),
         Some(told) => Err(by_its_settings_alone(told)),
     })
     .await
+}
+
+/// A function, and how its HTTP events are read and answered.
+pub(crate) struct Served {
+    pub(crate) function: Function,
+    pub(crate) http: Http,
 }
 
 /// Why a function serves no event with which Lambda named a tenant: its settings say whom it serves.
@@ -52,14 +61,13 @@ pub(crate) fn by_its_settings_alone(told: String) -> Error {
 /// Serves events until the runtime ends the process, or until there is no function for one: that is not answered, so that Lambda sees
 /// the process end, and no other is asked for.
 pub(crate) async fn events(
-    http: Http,
-    function: impl AsyncFn(Option<String>) -> Result<Arc<Function>, Error>,
+    served_to: impl AsyncFn(Option<String>) -> Result<Arc<Served>, Error>,
 ) -> Result<(), Error> {
     let (end, mut ended) = mpsc::channel(1);
-    let (end, http, function) = (&end, &http, &function);
+    let (end, served_to) = (&end, &served_to);
     let served = lambda_runtime::run(service_fn(async |event: LambdaEvent<Value>| {
-        match function(event.context.tenant_id.clone()).await {
-            Ok(function) => answer(&function, http, event).await,
+        match served_to(event.context.tenant_id.clone()).await {
+            Ok(served) => answer(&served.function, &served.http, event).await,
             Err(error) => {
                 let _one_is_enough = end.try_send(error);
                 future::pending().await
@@ -134,11 +142,23 @@ async fn served(
                 Answers::Streaming => Ok(answer::streaming(response)),
             }
         }
-        Ok(Event::Batch(batch)) => match &function.queue {
-            Some(queue) => batch::handle(queue.as_ref(), batch)
+        Ok(Event::Authorize(request)) => match &function.authorizer {
+            Some(authorizer) => {
+                let said = authorizer.authorize(request.tenant()).await;
+                let said = said.map_err(EventError::Authorizer)?;
+                let policy = answer::policy(&request.method_arn, said);
+                Ok(LambdaResponse::BufferedResponse(policy))
+            }
+            None => Err(EventError::NotServed { kind: "authorizer" }),
+        },
+        Ok(Event::Batch(batch)) => match (&function.queue, &function.batches) {
+            (Some(queue), _) => batch::handle(queue.as_ref(), batch)
                 .await
                 .map(LambdaResponse::BufferedResponse),
-            None => Err(EventError::NotServed { kind: "SQS" }),
+            (None, Some(batches)) => batch::handle_together(batches.as_ref(), batch)
+                .await
+                .map(LambdaResponse::BufferedResponse),
+            (None, None) => Err(EventError::NotServed { kind: "SQS" }),
         },
         Ok(Event::Schedule) => match &function.schedule {
             Some(schedule) => Ok(LambdaResponse::BufferedResponse(schedule.run().await?)),

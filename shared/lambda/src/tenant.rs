@@ -6,11 +6,11 @@ use std::sync::Arc;
 use domain::{Clock as _, SystemClock, Tenant};
 use edge::config::{self, Env, Platform, Tenancy, TenancyError};
 use edge::{Error, Function, Ground};
-use store::TenantSettings;
-use tokio::sync::Mutex;
+use store::{Pooled, TenantSettings};
+use tokio::sync::{Mutex, OnceCell};
 
 use crate::run::{begun, log_by};
-use crate::serve::{by_its_settings_alone, events};
+use crate::serve::{Served, by_its_settings_alone, events};
 
 /// As [`run`](crate::run), for a function of one tenant, whose record may say otherwise than its environment ([`domain::DEPLOYMENT`]). The
 /// record is read before the function is built, and looked at with each event, which costs one read in ten seconds: where it has changed, the
@@ -34,39 +34,69 @@ where
     let platform = match tenancy {
         Tenancy::Single => begun(env.clone(), &read)?.0,
         Tenancy::Isolated => {
-            let platform = Platform::read(&mut env)?;
+            // Where its paths begin, only the tenant's record says.
+            let unknown = Some("/".to_owned());
+            let platform = Platform::read(&mut env.clone().overridden("BASE_PATH", unknown))?;
             log_by(&platform);
             platform
         }
     };
-    let http = platform.http.clone();
-    let ground = Ground::aws(platform);
-    let store = ground.store.clone();
-    let (asked, of) = (env.clone(), env.clone());
-    let says = async move |tenant: &Tenant| {
-        // No record is read of a tenant whose it is not.
-        asked.clone().isolated(tenant)?;
-        let said = store.tenants().deployment(tenant, SystemClock.now()).await;
-        said.map_err(Error::from)
+    let ground = OnceCell::new();
+    let ground_of = async |tenant: &Tenant| {
+        let new = async || Ground::aws(platform.clone().for_tenant(tenant));
+        ground.get_or_init(new).await.clone()
     };
-    let built = async move |tenant: &Tenant, said: &TenantSettings| {
-        let env = of.clone().isolated(tenant)?.with_record(said);
-        let (_, config) = config::read(env, &read)?;
-        build(ground.clone(), config).await
+    let says = async |tenant: &Tenant| {
+        // No record is read of a tenant whose it is not.
+        env.clone().isolated(tenant)?;
+        let store = ground_of(tenant).await.store;
+        let (tenants, now) = (store.tenants(), SystemClock.now());
+        Ok(Said {
+            settings: tenants.deployment(tenant, now).await?,
+            // Those of a silo, or of a sandbox that calls AWS by its own role, are all in its environment.
+            pooled: match platform.sessions {
+                Some(_) => tenants.pooled(tenant, now).await?,
+                None => None,
+            },
+        })
+    };
+    let build = async |tenant: &Tenant, said: &Said| {
+        let mut ground = ground_of(tenant).await;
+        let env = match (&said.pooled, &platform.sessions) {
+            (Some(pooled), _) => {
+                ground = ground.with_sealed(&platform.clone().for_tenant(tenant), tenant, pooled)?;
+                env.clone().in_pool(tenant, pooled)?
+            }
+            (None, Some(_)) => return Err(TenancyError::NotPooled(tenant.prefix().to_owned()).into()),
+            (None, None) => env.clone().isolated(tenant)?,
+        };
+        let (own, config) = config::read(env.with_record(&said.settings), &read)?;
+        Ok(Served {
+            function: build(ground, config).await?,
+            http: own.http,
+        })
     };
     let mut sandbox = Sandbox {
         silo: None,
         says,
-        build: built,
+        build,
         serves: Serves::New,
     };
     if tenancy == Tenancy::Single {
-        sandbox.silo = Some(env.tenant()?);
+        sandbox.silo = Some(env.clone().tenant()?);
         // Before the first event is asked for, as `serve` has it.
-        sandbox.function(None).await?;
+        sandbox.served_to(None).await?;
     }
     let sandbox = Mutex::new(sandbox);
-    events(http, async |told| sandbox.lock().await.function(told).await).await
+    events(async |told| sandbox.lock().await.served_to(told).await).await
+}
+
+/// What a tenant's record says of its functions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Said {
+    settings: TenantSettings,
+    /// In the pool: its paths and its keys.
+    pooled: Option<Arc<Pooled>>,
 }
 
 /// A sandbox: whose its settings say that it is, what its tenant's record says, how it builds the function of that, and what it serves.
@@ -82,15 +112,15 @@ enum Serves {
     /// Nothing before its first event.
     New,
     /// For the rest of its life this tenant, whose record said this.
-    Of(Tenant, TenantSettings, Arc<Function>),
+    Of(Tenant, Said, Arc<Served>),
     /// What it was asked to serve could not be built.
     Broken,
 }
 
 impl<S, B> Sandbox<S, B>
 where
-    S: AsyncFn(&Tenant) -> Result<TenantSettings, Error>,
-    B: AsyncFn(&Tenant, &TenantSettings) -> Result<Function, Error>,
+    S: AsyncFn(&Tenant) -> Result<Said, Error>,
+    B: AsyncFn(&Tenant, &Said) -> Result<Served, Error>,
 {
     /// Whose an event is with which Lambda named this tenant.
     fn whose(&self, told: Option<String>) -> Result<Tenant, Error> {
@@ -104,29 +134,29 @@ where
         }
     }
 
-    /// The function for such an event, as the tenant's record says now.
-    async fn function(&mut self, told: Option<String>) -> Result<Arc<Function>, Error> {
+    /// What serves such an event, as the tenant's record says now.
+    async fn served_to(&mut self, told: Option<String>) -> Result<Arc<Served>, Error> {
         let told = self.whose(told)?;
         match &mut self.serves {
             Serves::New => {
                 self.serves = Serves::Broken;
                 let said = (self.says)(&told).await?;
-                let function = Arc::new((self.build)(&told, &said).await?);
-                self.serves = Serves::Of(told, said, Arc::clone(&function));
-                Ok(function)
+                let served = Arc::new((self.build)(&told, &said).await?);
+                self.serves = Serves::Of(told, said, Arc::clone(&served));
+                Ok(served)
             }
             Serves::Broken => Err(TenancyError::NotTold.into()),
             Serves::Of(tenant, ..) if *tenant != told => {
                 let (told, serves) = (told.prefix().to_owned(), tenant.prefix().to_owned());
                 Err(TenancyError::Another { told, serves }.into())
             }
-            Serves::Of(tenant, said, function) => {
+            Serves::Of(tenant, said, served) => {
                 // Whoever cannot read the record goes on; nobody is let in for long then (`store::Tenants::standing`).
                 if let Ok(now) = (self.says)(tenant).await
                     && now != *said
                 {
                     match (self.build)(tenant, &now).await {
-                        Ok(built) => *function = Arc::new(built),
+                        Ok(built) => *served = Arc::new(built),
                         Err(error) => {
                             let error = &*error as &dyn std::error::Error;
                             tracing::error!(
@@ -138,7 +168,7 @@ where
                     }
                     *said = now;
                 }
-                Ok(Arc::clone(function))
+                Ok(Arc::clone(served))
             }
         }
     }
@@ -149,27 +179,36 @@ mod tests {
     use std::cell::{Cell, RefCell};
     use std::collections::BTreeMap;
 
+    use edge::config::Http;
+
     use super::*;
+
+    fn nothing() -> Served {
+        Served {
+            function: Function::new(axum::Router::new()),
+            http: Http::default(),
+        }
+    }
 
     /// What a sandbox says to events with these tenants, one after the other; and how often a function was built, and of whom.
     async fn told(tenants: &[Option<&str>], fails: bool) -> (Vec<String>, u32, String) {
         let (built, of) = (Cell::new(0), RefCell::new(String::new()));
         let mut sandbox = Sandbox {
             silo: None,
-            says: async |_: &Tenant| Ok(BTreeMap::new()),
-            build: async |tenant: &Tenant, _: &TenantSettings| {
+            says: async |_: &Tenant| Ok(Said::default()),
+            build: async |tenant: &Tenant, _: &Said| {
                 built.set(built.get() + 1);
                 of.borrow_mut().push_str(tenant.prefix());
                 match fails {
                     true => Err("a key is missing".into()),
-                    false => Ok(Function::new(axum::Router::new())),
+                    false => Ok(nothing()),
                 }
             },
             serves: Serves::New,
         };
         let mut said = Vec::new();
         for tenant in tenants {
-            let served = sandbox.function(tenant.map(str::to_owned)).await;
+            let served = sandbox.served_to(tenant.map(str::to_owned)).await;
             said.push(served.map_or_else(|error| error.to_string(), |_| "served".to_owned()));
         }
         (said, built.get(), of.take())
@@ -182,15 +221,18 @@ mod tests {
         let mut sandbox = Sandbox {
             silo: Some(Tenant::parse("acme").unwrap()),
             says: async |_: &Tenant| match says.get() {
-                Ok(plans) => Ok(BTreeMap::from([("PLAN_APPROVAL".to_owned(), plans.to_owned())])),
+                Ok(plans) => Ok(Said {
+                    settings: BTreeMap::from([("PLAN_APPROVAL".to_owned(), plans.to_owned())]),
+                    pooled: None,
+                }),
                 Err(()) => Err("the table is away".into()),
             },
-            build: async |_: &Tenant, said: &TenantSettings| {
-                let plans = said["PLAN_APPROVAL"].clone();
+            build: async |_: &Tenant, said: &Said| {
+                let plans = said.settings["PLAN_APPROVAL"].clone();
                 built.borrow_mut().push(plans.clone());
                 match plans.as_str() {
                     "sometimes" => Err("PLAN_APPROVAL is not valid".into()),
-                    _ => Ok(Function::new(axum::Router::new())),
+                    _ => Ok(nothing()),
                 }
             },
             serves: Serves::New,
@@ -206,7 +248,7 @@ mod tests {
             Ok("over:3"),
         ] {
             says.set(said);
-            served.push(sandbox.function(None).await.unwrap());
+            served.push(sandbox.served_to(None).await.unwrap());
         }
         assert_eq!(*built.borrow(), ["never", "always", "sometimes", "over:3"]);
         let same: Vec<bool> = served
@@ -218,7 +260,7 @@ mod tests {
         // Whoever cannot tell what the record says serves nothing.
         says.set(Err(()));
         sandbox.serves = Serves::New;
-        assert!(sandbox.function(None).await.is_err());
+        assert!(sandbox.served_to(None).await.is_err());
     }
 
     #[tokio::test]

@@ -67,6 +67,27 @@ impl Outbound {
         let answered = self.exchange(Ask { method, ..ask }.bearer(token)?).await?;
         Ok((answered.status, answered.json().unwrap_or_default()))
     }
+
+    /// Any method with a body as it is, for callers that signed it: status and body as they came.
+    ///
+    /// # Errors
+    /// [`CallError`] where no answer came at all.
+    pub async fn request_bytes(
+        &self,
+        method: Method,
+        url: &Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<(u16, Vec<u8>), CallError> {
+        let ask = Ask {
+            method,
+            headers,
+            body: Some(body),
+            ..Ask::get(url)
+        };
+        let answered = self.exchange(ask).await?;
+        Ok((answered.status, answered.body.to_vec()))
+    }
 }
 
 /// The JSON of an answer that is no refusal.

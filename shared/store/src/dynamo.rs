@@ -125,11 +125,23 @@ impl Store {
     }
 
     pub(crate) async fn item(&self, table: &str, key: &Key) -> Result<Option<Item>, StoreError> {
+        self.item_of(table, key, None).await
+    }
+
+    /// The same with these attributes alone, a projection expression over `#names`.
+    pub(crate) async fn item_of(
+        &self,
+        table: &str,
+        key: &Key,
+        only: Option<&str>,
+    ) -> Result<Option<Item>, StoreError> {
         let request = self
             .client()
             .get_item()
             .table_name(table)
             .set_key(Some(keyed(key)))
+            .set_projection_expression(only.map(str::to_owned))
+            .set_expression_attribute_names(only.map(names).and_then(some))
             .consistent_read(true)
             .set_return_consumed_capacity(count::wanted());
         let _turn = self.turn().await;

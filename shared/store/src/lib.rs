@@ -92,7 +92,7 @@ pub use tasks::{
     Pointer, PointsAt, PushConfig, PushSettled, PutPush, Revised, Settled, StoredTask, TaskKey, TaskPage,
     TaskQuery, Tasks, Unfinished,
 };
-pub use tenants::{Logo, OwnSettings, SETTINGS_TTL, Standing, TenantSettings, Tenants};
+pub use tenants::{Logo, OwnSettings, Pooled, SETTINGS_TTL, SealedSecret, Standing, TenantSettings, Tenants};
 pub use usage::{DayUsage, ModelUsage, TokenHold, TooFewTokens, USAGE_DAYS_MAX, Usage, day_of};
 pub use vectors::Vectors;
 

@@ -17,6 +17,10 @@ use crate::codec::{Item, Key, keyed, text_of};
 use crate::dynamo::{ROUNDS, Written};
 use crate::{Store, StoreError};
 
+mod place;
+
+pub use place::{Pooled, SealedSecret};
+
 /// How long a function goes on with what it has read of a tenant.
 pub const SETTINGS_TTL: Duration = Duration::from_secs(10);
 /// How long it does so where the table cannot be read; then nobody is let in.
@@ -79,6 +83,9 @@ struct Record {
     deployment: TenantSettings,
     sharing: u64,
     suspended_at: Option<Timestamp>,
+    /// Whether its functions are in the pool, and what those there are told.
+    in_pool: bool,
+    pooled: Option<Arc<Pooled>>,
 }
 
 /// What was read of names of late, for every function of the process over one store.
@@ -193,6 +200,7 @@ impl Tenants<'_> {
         let change = Change::new()
             .set(STATUS, text(REMOVED))
             .remove(&[SETTINGS, DEPLOYMENT, SET_UP])
+            .remove(&place::OF_POOL)
             .when("attribute_exists(#pk)")
             .when(OWN)
             .value(PREFIX, text(tenant.prefix()));
@@ -524,6 +532,8 @@ fn record_of(tenant: &Tenant, item: &Item) -> Record {
             .and_then(|epoch| epoch.as_n().ok()?.parse().ok())
             .unwrap_or_default(),
         suspended_at: text_of(item, SUSPENDED_AT).and_then(Timestamp::parse),
+        in_pool: place::is_in_pool(item),
+        pooled: place::pooled_of(item),
     }
 }
 

@@ -152,7 +152,7 @@ async fn every_function_starts_from_exactly_that_and_answers() {
     let (platform, config) = edge::config::read(env_of_sweeper, task_sweeper::Config::read).unwrap();
     let mut queues = platform.queues.clone();
     let ground = Ground::aws(platform);
-    let door = ground.wake.clone();
+    let (door, store) = (ground.wake.clone(), ground.store.clone());
     let sweeper = task_sweeper::build(ground, config).await.unwrap();
     assert_eq!(
         sweeper.schedule.unwrap().run().await.unwrap(),
@@ -171,7 +171,7 @@ async fn every_function_starts_from_exactly_that_and_answers() {
     for url in queues.urls.values_mut() {
         url.set_path(&format!("{}x", url.path()));
     }
-    let nowhere = edge::queue::SqsDoor::new(queues);
+    let nowhere = edge::queue::SqsDoor::new(queues, store);
     assert!(
         nowhere
             .wake(&wake("host"), std::time::Duration::ZERO)
@@ -188,7 +188,7 @@ async fn secrets_are_told_to_whoever_has_the_address_and_to_nobody_else() {
     let clock = Arc::new(SystemClock);
     let mut here = edge::secrets::SecretsPlace {
         endpoint: Some(system.endpoints().secrets_manager.clone()),
-        region: None,
+        ..Default::default()
     };
     let secrets = edge::secrets::Secrets::new(here.clone(), clock.clone());
     let sealing = secrets.value("switchyard/sealing-keys").await.unwrap();

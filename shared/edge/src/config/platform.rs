@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use domain::AgentName;
+use domain::{AgentName, Tenant};
 use url::Url;
 
 use super::{ConfigError, Env};
+use crate::aws::{Caller, Sessions};
 use crate::queue::Queues;
 use crate::secrets::SecretsPlace;
 use crate::telemetry::{Collector, Headers, LogFilter};
@@ -25,6 +26,8 @@ pub struct Platform {
     pub collector: Option<Url>,
     /// `OTEL_EXPORTER_OTLP_HEADERS`
     pub collector_headers: Headers,
+    /// Who calls AWS.
+    pub caller: Caller,
     /// `AWS_REGION`
     pub region: Option<String>,
     /// `TABLE_PREFIX`
@@ -39,6 +42,10 @@ pub struct Platform {
     pub queues: Queues,
     /// `ANSWERS`, `BASE_PATH`
     pub http: Http,
+    /// `TENANT_ROLE`, `AWS_ENDPOINT_URL_STS`: how a sandbox of the pool comes by credentials of its tenant.
+    pub sessions: Option<Sessions>,
+    /// `AWS_ENDPOINT_URL_KMS`, which opens what is sealed in its record.
+    pub kms: Option<Url>,
 }
 
 /// Which addresses of the machine itself may be called, by plain http: for local work alone.
@@ -147,6 +154,18 @@ impl Platform {
         Some(Collector::at(endpoint, self.collector_headers.clone()))
     }
 
+    /// The same for a sandbox of this tenant: where there is a role of tenants, everything is called in a session of it.
+    #[must_use]
+    pub fn for_tenant(mut self, tenant: &Tenant) -> Self {
+        if let Some(sessions) = &self.sessions {
+            let caller = Caller::of_tenant(sessions, tenant);
+            self.secrets.caller = caller.clone();
+            self.queues.caller = caller.clone();
+            self.caller = caller;
+        }
+        self
+    }
+
     /// Reads the settings that every function has.
     ///
     /// # Errors
@@ -164,11 +183,21 @@ impl Platform {
         let dynamodb = env.optional("AWS_ENDPOINT_URL_DYNAMODB");
         let secrets = env.optional("AWS_ENDPOINT_URL_SECRETS_MANAGER");
         let sqs = env.optional("AWS_ENDPOINT_URL_SQS");
+        let sts = env.optional("AWS_ENDPOINT_URL_STS");
+        let kms = env.optional("AWS_ENDPOINT_URL_KMS");
+        let role = env.optional::<String>("TENANT_ROLE");
         let urls = env.optional_json::<BTreeMap<AgentName, Url>>("WAKE_QUEUES");
         let answers = env.or("ANSWERS", Answers::default());
         let base_path = env.or("BASE_PATH", BasePath::default());
-        let region = region?;
+        let (region, sts) = (region?, sts?);
         Ok(Self {
+            caller: Caller::own(),
+            sessions: role?.map(|role| Sessions {
+                role,
+                endpoint: sts,
+                region: region.clone(),
+            }),
+            kms: kms?,
             collector: collector?,
             collector_headers: collector_headers?,
             log_filter: log_filter?,
@@ -179,11 +208,13 @@ impl Platform {
             secrets: SecretsPlace {
                 endpoint: secrets?,
                 region: region.clone(),
+                caller: Caller::own(),
             },
             queues: Queues {
                 urls: urls?.unwrap_or_default(),
                 endpoint: sqs?,
                 region: region.clone(),
+                caller: Caller::own(),
             },
             http: Http {
                 answers: answers?,

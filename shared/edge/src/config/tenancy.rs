@@ -1,9 +1,11 @@
 //! Which tenant a function of one tenant serves: its settings say it, or Lambda does with the sandbox's first event.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use domain::Tenant;
+use store::Pooled;
 
 use super::{ConfigError, Env};
 
@@ -51,6 +53,9 @@ pub enum TenancyError {
         /// Whom the process serves.
         serves: String,
     },
+    /// The tenant that Lambda named is in no pool, or what its record says to the pool's functions is broken.
+    #[error("the tenant {0} is not in the pool")]
+    NotPooled(String),
     /// The settings are wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -90,6 +95,23 @@ impl Env {
             .overridden("TENANT_ID", Some(told.name().to_owned()))
             .overridden("TENANT_PREFIX", Some(told.prefix().to_owned())))
     }
+
+    /// The same for a sandbox of the pool, whose record says what stands in place of `{tenant_name}`, `{tenant_prefix}`, `{host_path}`,
+    /// `{horizon_path}` and `{session_public_key}` in a variable.
+    ///
+    /// # Errors
+    /// As [`Env::isolated`].
+    pub fn in_pool(self, told: &Tenant, pooled: &Pooled) -> Result<Self, TenancyError> {
+        let mut env = self.isolated(told)?;
+        env.filled = BTreeMap::from([
+            ("{tenant_name}", told.name().to_owned()),
+            ("{tenant_prefix}", told.prefix().to_owned()),
+            ("{host_path}", pooled.host_path.clone()),
+            ("{horizon_path}", pooled.horizon_path.clone()),
+            ("{session_public_key}", pooled.session_public_key.clone()),
+        ]);
+        Ok(env)
+    }
 }
 
 #[cfg(test)]
@@ -123,6 +145,48 @@ mod tests {
         assert!(serves(&earlier, "acme.7f3a9c2e").is_err());
         assert!(serves(&[("TENANT_ID", "acme")], "acme.7f3a9c2e").is_err());
         assert!(serves(&[("TENANT_ID", "Not A Tenant")], "acme").is_err());
+    }
+
+    #[test]
+    fn a_pooled_functions_variables_are_filled_in_from_its_tenants_record_and_the_records_own_are_not() {
+        let acme = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
+        let pooled = Pooled {
+            host_path: "0123".to_owned(),
+            session_public_key: r#"{"kty":"EC"}"#.to_owned(),
+            ..Pooled::default()
+        };
+        let variables = [
+            (
+                "HOST_AGENT_URL",
+                "https://pool.example/a/host/{tenant_name}/{host_path}",
+            ),
+            (
+                "TRUSTED_ISSUERS",
+                r#"[{"issuer":"x/{tenant}","tenant":"{tenant_prefix}","keys":[{session_public_key}]}]"#,
+            ),
+            ("MODELS", "{host_path}"),
+        ];
+        let record = BTreeMap::from([("PLAN_APPROVAL".to_owned(), "{host_path}".to_owned())]);
+        let mut env = Env::of(variables)
+            .in_pool(&acme, &pooled)
+            .unwrap()
+            .with_record(&record);
+        let mut text = |name: &str| env.required::<String>(name).unwrap();
+        assert_eq!(text("HOST_AGENT_URL"), "https://pool.example/a/host/acme/0123");
+        assert_eq!(
+            text("TRUSTED_ISSUERS"),
+            r#"[{"issuer":"x/{tenant}","tenant":"acme.7f3a9c2e","keys":[{"kty":"EC"}]}]"#
+        );
+        assert_eq!(
+            (text("MODELS"), text("PLAN_APPROVAL")),
+            ("0123".to_owned(), "{host_path}".to_owned())
+        );
+        // In a silo's they stand for nothing.
+        let silo = Env::of(variables)
+            .isolated(&acme)
+            .unwrap()
+            .required::<String>("MODELS");
+        assert_eq!(silo.as_deref(), Ok("{host_path}"));
     }
 
     #[test]

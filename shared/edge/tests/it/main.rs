@@ -7,4 +7,6 @@ mod front;
 #[cfg(test)]
 mod outgoing;
 #[cfg(test)]
+mod sessions;
+#[cfg(test)]
 mod support;

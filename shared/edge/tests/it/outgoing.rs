@@ -65,7 +65,7 @@ async fn secrets() -> (Aws, Arc<ManualClock>, Secrets) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     let place = SecretsPlace {
         endpoint: Some(endpoint),
-        region: None,
+        ..SecretsPlace::default()
     };
     let secrets = Secrets::new(place, Arc::<ManualClock>::clone(&clock));
     (aws, clock, secrets)
@@ -127,7 +127,7 @@ async fn secrets_are_asked_for_side_by_side() {
     tokio::spawn(async move { axum::serve(listener, router).await });
     let place = SecretsPlace {
         endpoint: Some(endpoint),
-        region: None,
+        ..SecretsPlace::default()
     };
     let secrets = Secrets::new(place, Arc::new(ManualClock::new(Timestamp::from_millis(0))));
     let two = async { tokio::try_join!(secrets.value("one"), secrets.value("two")) };
@@ -181,11 +181,13 @@ async fn a_wake_goes_to_its_agents_queue_with_a_capped_delay() {
         .parse()
         .unwrap();
     let urls = BTreeMap::from([(AgentName::parse("host").unwrap(), queue.clone())]);
-    let door = SqsDoor::new(Queues {
+    let (store, _database) = store_testing::start().await;
+    let queues = Queues {
         urls,
         endpoint: Some(endpoint),
-        region: None,
-    });
+        ..Queues::default()
+    };
+    let door = SqsDoor::new(queues, store);
     for (delay, seconds) in [
         (Duration::ZERO, json!(0)),
         (Duration::from_millis(1_001), json!(2)),
@@ -209,14 +211,63 @@ async fn a_wake_goes_to_its_agents_queue_with_a_capped_delay() {
 }
 
 #[tokio::test]
+async fn a_wake_goes_to_its_tenants_queue_or_to_the_pools() {
+    let (aws, endpoint) = Aws::start().await;
+    let (store, _database) = store_testing::start().await;
+    store.create_tables().await.unwrap();
+    let each = "https://sqs.example/1/switchyard-prod-{tenant}-host"
+        .parse()
+        .unwrap();
+    let queues = Queues {
+        urls: BTreeMap::from([(AgentName::parse("host").unwrap(), each)]),
+        endpoint: Some(endpoint),
+        ..Queues::default()
+    };
+    let (woken, tenants) = (wake("host"), store.tenants());
+    let tenant = woken.key().tenant;
+    let sent_to = async |wakes: usize| {
+        let door = SqsDoor::new(queues.clone(), store.clone());
+        aws.will_say(200, json!({ "MessageId": "m", "MD5OfMessageBody": "" }));
+        door.wake(&woken, Duration::ZERO).await.unwrap();
+        aws.will_say(200, json!({ "Successful": [], "Failed": [] }));
+        assert!(door.wake_all(vec![woken.clone()]).await.is_empty());
+        let asked = aws.asked().split_off(wakes);
+        let urls: Vec<&str> = asked
+            .iter()
+            .map(|(_, sent)| sent["QueueUrl"].as_str().unwrap())
+            .collect();
+        assert_eq!((urls.len(), urls[0]), (2, urls[1]));
+        urls[0].to_owned()
+    };
+    let own = format!("https://sqs.example/1/switchyard-prod-{}-host", tenant.name());
+    assert_eq!(sent_to(0).await, own, "of a release that kept no record");
+    tenants.add(&tenant).await.unwrap();
+    assert_eq!(sent_to(2).await, own);
+    assert!(
+        tenants
+            .place_in_pool(&tenant, &store::Pooled::default())
+            .await
+            .unwrap()
+    );
+    assert_eq!(
+        sent_to(4).await,
+        "https://sqs.example/1/switchyard-prod-pool-host"
+    );
+    assert!(tenants.take_out_of_pool(&tenant).await.unwrap());
+    assert_eq!(sent_to(6).await, own);
+}
+
+#[tokio::test]
 async fn a_wake_that_cannot_be_sent_is_an_error() {
     let (aws, endpoint) = Aws::start().await;
     let urls = BTreeMap::from([(AgentName::parse("host").unwrap(), endpoint.clone())]);
-    let door = SqsDoor::new(Queues {
+    let (store, _database) = store_testing::start().await;
+    let queues = Queues {
         urls,
         endpoint: Some(endpoint),
-        region: None,
-    });
+        ..Queues::default()
+    };
+    let door = SqsDoor::new(queues, store);
     let error = door.wake(&wake("weather"), Duration::ZERO).await.unwrap_err();
     assert!(
         std::error::Error::source(&error)

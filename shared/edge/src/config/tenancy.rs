@@ -96,7 +96,7 @@ impl Env {
             .overridden("TENANT_PREFIX", Some(told.prefix().to_owned())))
     }
 
-    /// The same for a sandbox of the pool, whose record says what stands in place of `{tenant_name}`, `{tenant_prefix}`, `{host_path}`,
+    /// The same for a sandbox of the pool, whose record says what stands in place of `{tenant_name}`, `{tenant_prefix}`, `{base_url}`, `{host_path}`,
     /// `{horizon_path}` and `{session_public_key}` in a variable.
     ///
     /// # Errors
@@ -106,6 +106,7 @@ impl Env {
         env.filled = BTreeMap::from([
             ("{tenant_name}", told.name().to_owned()),
             ("{tenant_prefix}", told.prefix().to_owned()),
+            ("{base_url}", pooled.base_url.clone()),
             ("{host_path}", pooled.host_path.clone()),
             ("{horizon_path}", pooled.horizon_path.clone()),
             ("{session_public_key}", pooled.session_public_key.clone()),
@@ -151,15 +152,13 @@ mod tests {
     fn a_pooled_functions_variables_are_filled_in_from_its_tenants_record_and_the_records_own_are_not() {
         let acme = Tenant::from_prefix("acme.7f3a9c2e").unwrap();
         let pooled = Pooled {
+            base_url: "https://pool.example/t/acme".to_owned(),
             host_path: "0123".to_owned(),
             session_public_key: r#"{"kty":"EC"}"#.to_owned(),
             ..Pooled::default()
         };
         let variables = [
-            (
-                "HOST_AGENT_URL",
-                "https://pool.example/a/host/{tenant_name}/{host_path}",
-            ),
+            ("HOST_AGENT_URL", "{base_url}/a/host/{host_path}"),
             (
                 "TRUSTED_ISSUERS",
                 r#"[{"issuer":"x/{tenant}","tenant":"{tenant_prefix}","keys":[{session_public_key}]}]"#,
@@ -172,7 +171,7 @@ mod tests {
             .unwrap()
             .with_record(&record);
         let mut text = |name: &str| env.required::<String>(name).unwrap();
-        assert_eq!(text("HOST_AGENT_URL"), "https://pool.example/a/host/acme/0123");
+        assert_eq!(text("HOST_AGENT_URL"), "https://pool.example/t/acme/a/host/0123");
         assert_eq!(
             text("TRUSTED_ISSUERS"),
             r#"[{"issuer":"x/{tenant}","tenant":"acme.7f3a9c2e","keys":[{"kty":"EC"}]}]"#

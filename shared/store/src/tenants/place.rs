@@ -21,6 +21,7 @@ const IN_POOL: &str = "pool";
 const POOLED: &str = "pooled";
 /// What is read of a record to tell where the tenant is: no settings, and no sealed key.
 const WHEREABOUTS: &str = "#pk, #sk, #status, #prefix, #place";
+const BASE_URL: &str = "base_url";
 const HOST_PATH: &str = "host_path";
 const HORIZON_PATH: &str = "horizon_path";
 const SESSION_PUBLIC_KEY: &str = "session_public_key";
@@ -31,6 +32,8 @@ const SEALED: &str = "sealed";
 /// What a tenant's functions in the pool are told by its record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pooled {
+    /// The tenant's address: the issuer of its sessions, what its redirect URIs and its agents' addresses begin with.
+    pub base_url: String,
     /// The unguessable part of the host agent's address.
     pub host_path: String,
     /// The same of the Horizon agent's.
@@ -147,6 +150,7 @@ pub(super) fn pooled_of(item: &Item) -> Option<Arc<Pooled>> {
         Some((name.clone(), SealedSecret { key, sealed }))
     });
     Some(Arc::new(Pooled {
+        base_url: named(BASE_URL)?,
         host_path: named(HOST_PATH)?,
         horizon_path: named(HORIZON_PATH)?,
         session_public_key: named(SESSION_PUBLIC_KEY)?,
@@ -161,6 +165,7 @@ fn item_of(pooled: &Pooled) -> HashMap<String, AttributeValue> {
         (name.clone(), AttributeValue::M(HashMap::from(parts)))
     });
     HashMap::from([
+        (BASE_URL.to_owned(), text(&pooled.base_url)),
         (HOST_PATH.to_owned(), text(&pooled.host_path)),
         (HORIZON_PATH.to_owned(), text(&pooled.horizon_path)),
         (SESSION_PUBLIC_KEY.to_owned(), text(&pooled.session_public_key)),

@@ -7,7 +7,7 @@ use edge::config::Env;
 use serde_json::{Value, json};
 use store::schema::{self, EXPIRES_AT, PARTITION, SORT};
 use system_testing::cloud::routes;
-use system_testing::policy::{Policy, Request};
+use system_testing::policy::{LEADING_KEYS, Policy, Request};
 use system_testing::template::stacks::{functions, may, platform, tenant};
 use system_testing::template::{ACCOUNT, REGION, Stack, Template};
 
@@ -282,15 +282,13 @@ fn every_policy_denies_scans_names_its_actions_and_belongs_to_one_function() {
         }
         let policy = Policy::of(&stack, &id);
         for table in schema::ALL {
-            let scan = Request {
-                action: "dynamodb:Scan".to_owned(),
-                resource: format!(
+            let scan = Request::new(
+                "dynamodb:Scan",
+                format!(
                     "arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-{}",
                     table.name
                 ),
-                leading_keys: Vec::new(),
-                attributes: Vec::new(),
-            };
+            );
             assert!(!policy.allows(&scan), "{id} may scan {}", table.name);
         }
     }
@@ -362,12 +360,10 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
         for resource in places() {
             for action in ACTIONS {
                 let ask = |key: &str| {
-                    policy.allows(&Request {
-                        action: format!("dynamodb:{action}"),
-                        resource: resource.clone(),
-                        leading_keys: vec![key.to_owned()],
-                        attributes: Vec::new(),
-                    })
+                    policy.allows(
+                        &Request::new(format!("dynamodb:{action}"), resource.clone())
+                            .with(LEADING_KEYS, [key]),
+                    )
                 };
                 // A name that begins like ours, and the keys of nobody.
                 for stranger in ["globex", "acmes", "acm", "due", "global", ""] {
@@ -380,13 +376,9 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
                 }
                 allowed += keys_of("acme").iter().filter(|key| ask(key)).count();
                 // One foreign key among our own spoils a batch.
-                let mixed = vec!["acme#host#task#1".to_owned(), "globex#host#task#1".to_owned()];
-                let mixed = Request {
-                    action: format!("dynamodb:{action}"),
-                    resource: resource.clone(),
-                    leading_keys: mixed,
-                    attributes: Vec::new(),
-                };
+                let mixed = ["acme#host#task#1", "globex#host#task#1"];
+                let mixed =
+                    Request::new(format!("dynamodb:{action}"), resource.clone()).with(LEADING_KEYS, mixed);
                 assert!(!policy.allows(&mixed), "{id}: a batch over two tenants");
             }
         }

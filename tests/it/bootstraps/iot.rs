@@ -122,12 +122,10 @@ fn read(event: &str) -> Value {
 
 /// What IAM is asked about a topic.
 fn asked(action: &str, topic: &str) -> Request {
-    Request {
-        action: action.to_owned(),
-        resource: format!("arn:aws:iot:eu-north-1:123456789012:topic/{topic}"),
-        leading_keys: Vec::new(),
-        attributes: Vec::new(),
-    }
+    Request::new(
+        action,
+        format!("arn:aws:iot:eu-north-1:123456789012:topic/{topic}"),
+    )
 }
 
 /// A Publish call, as IAM sees it, and its body.

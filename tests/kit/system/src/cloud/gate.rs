@@ -13,7 +13,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use store::schema;
 
-use crate::policy::{Policy, Request};
+use crate::policy::{ATTRIBUTES, LEADING_KEYS, Policy, Request, SELECT};
 use crate::template::{ACCOUNT, REGION};
 
 /// What the services know.
@@ -150,12 +150,10 @@ pub async fn answer(
         ("AmazonSQS", "SendMessage" | "SendMessageBatch") => {
             let url = request["QueueUrl"].as_str().unwrap_or_default();
             let name = url.rsplit('/').next().unwrap_or_default();
-            let asked = Request {
-                action: "sqs:SendMessage".to_owned(),
-                resource: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
-                leading_keys: Vec::new(),
-                attributes: Vec::new(),
-            };
+            let asked = Request::new(
+                "sqs:SendMessage",
+                format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
+            );
             gate.note(&caller, &asked.action);
             if !gate.asked(&caller, &[asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
@@ -186,12 +184,7 @@ pub async fn answer(
         }
         ("secretsmanager", "GetSecretValue") => {
             let id = request["SecretId"].as_str().unwrap_or_default();
-            let asked = Request {
-                action: "secretsmanager:GetSecretValue".to_owned(),
-                resource: id.to_owned(),
-                leading_keys: Vec::new(),
-                attributes: Vec::new(),
-            };
+            let asked = Request::new("secretsmanager:GetSecretValue", id);
             gate.note(&caller, &asked.action);
             if !gate.asked(&caller, &[asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
@@ -290,15 +283,17 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
             name.as_str().unwrap_or_default()
         )
     };
-    let one = |action: &str, table: String, keys: Vec<String>| Request {
-        action: format!("dynamodb:{action}"),
-        resource: table,
-        leading_keys: keys,
-        attributes: Vec::new(),
+    let one = |action: &str, table: String, keys: Vec<String>| {
+        Request::new(format!("dynamodb:{action}"), table).with(LEADING_KEYS, keys)
     };
-    let naming = |asked: Request, part: &Value| Request {
-        attributes: attributes(part),
-        ..asked
+    let naming = |asked: Request, part: &Value| asked.with(ATTRIBUTES, attributes(part));
+    // A read that names no attributes is of all of them.
+    let selecting = |asked: Request, part: &Value| {
+        let select = match part["ProjectionExpression"].is_string() {
+            true => "SPECIFIC_ATTRIBUTES",
+            false => "ALL_ATTRIBUTES",
+        };
+        asked.with(SELECT, [part["Select"].as_str().unwrap_or(select)])
     };
     let key = |item: &Value| {
         item[schema::PARTITION]["S"]
@@ -308,7 +303,11 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
             .collect()
     };
     match operation {
-        "GetItem" | "DeleteItem" | "UpdateItem" => {
+        "GetItem" => {
+            let asked = one(operation, table(&request["TableName"]), key(&request["Key"]));
+            vec![selecting(naming(asked, request), request)]
+        }
+        "DeleteItem" | "UpdateItem" => {
             let asked = one(operation, table(&request["TableName"]), key(&request["Key"]));
             vec![naming(asked, request)]
         }
@@ -321,7 +320,8 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
             if let Some(index) = request["IndexName"].as_str() {
                 resource = format!("{resource}/index/{index}");
             }
-            vec![one(operation, resource, queried(request).into_iter().collect())]
+            let asked = one(operation, resource, queried(request).into_iter().collect());
+            vec![selecting(asked, request)]
         }
         "BatchGetItem" => entries(&request["RequestItems"])
             .map(|(name, wanted)| {
@@ -331,7 +331,8 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
                     .flatten()
                     .flat_map(key)
                     .collect();
-                one(operation, table(&Value::from(name.as_str())), keys)
+                let asked = one(operation, table(&Value::from(name.as_str())), keys);
+                selecting(asked, wanted)
             })
             .collect(),
         "BatchWriteItem" => entries(&request["RequestItems"])
@@ -357,7 +358,11 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
                         "Get" => ("GetItem", &part["Key"]),
                         _ => ("ConditionCheckItem", &part["Key"]),
                     };
-                    naming(one(action, table(&part["TableName"]), key(place)), part)
+                    let asked = naming(one(action, table(&part["TableName"]), key(place)), part);
+                    match action {
+                        "GetItem" => selecting(asked, part),
+                        _ => asked,
+                    }
                 })
                 .collect()
         }
@@ -425,7 +430,7 @@ mod tests {
             "ExpressionAttributeValues": { ":p": { "S": "acme#owner#1" }, ":s": { "S": "x" } },
         });
         let asked = requests("Query", &query);
-        assert_eq!(asked[0].leading_keys, ["acme#owner#1"]);
+        assert_eq!(asked[0].context[LEADING_KEYS], ["acme#owner#1"]);
         assert!(asked[0].resource.ends_with("table/t/index/by_owner"));
         let transaction = json!({ "TransactItems": [
             { "Put": { "TableName": "t", "Item": { "pk": { "S": "a" } } } },
@@ -433,7 +438,7 @@ mod tests {
         ] });
         let asked: Vec<String> = requests("TransactWriteItems", &transaction)
             .into_iter()
-            .map(|request| format!("{} {:?}", request.action, request.leading_keys))
+            .map(|request| format!("{} {:?}", request.action, request.context[LEADING_KEYS]))
             .collect();
         assert_eq!(
             asked,
@@ -446,9 +451,17 @@ mod tests {
             "ExpressionAttributeNames": { "#settings": "settings", "#brand": "status", "#accent": "prefix", "#s": "status" },
         });
         assert_eq!(
-            requests("UpdateItem", &update)[0].attributes,
+            requests("UpdateItem", &update)[0].context[ATTRIBUTES],
             ["pk", "settings", "sk", "status"]
         );
+        // Whoever reads says which attributes, or means all.
+        let mut read = json!({ "TableName": "t", "Key": { "pk": { "S": "acme" } } });
+        assert_eq!(requests("GetItem", &read)[0].context[SELECT], ["ALL_ATTRIBUTES"]);
+        read["ProjectionExpression"] = "#p, #prefix".into();
+        read["ExpressionAttributeNames"] = json!({ "#p": "place", "#prefix": "prefix" });
+        let asked = &requests("GetItem", &read)[0];
+        assert_eq!(asked.context[SELECT], ["SPECIFIC_ATTRIBUTES"]);
+        assert_eq!(asked.context[ATTRIBUTES], ["pk", "place", "prefix"]);
         assert_eq!(
             requests("Scan", &json!({ "TableName": "t" }))[0].action,
             "dynamodb:Scan"

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use store::schema::{self, EXPIRES_AT, PARTITION, SORT};
 use system_testing::cloud::routes;
 use system_testing::policy::{LEADING_KEYS, Policy, Request};
-use system_testing::template::stacks::{functions, may, platform, tenant};
+use system_testing::template::stacks::{
+    self, functions, functions_of_all, may, platform, pool, tags, tenant, working_role,
+};
 use system_testing::template::{ACCOUNT, REGION, Stack, Template};
 
 /// They see the paths of the tenant's base as they are.
@@ -247,7 +249,7 @@ fn queues_repeat_only_what_failed_and_keep_dead_letters() {
         }
     }
     assert_eq!(triggered, 6, "host, horizon, weather, airbnb, calendar, report");
-    for stack in [platform(), tenant("acme")] {
+    for stack in stacks::all() {
         for (id, queue) in stack.template.of_type("AWS::SQS::Queue") {
             assert_eq!(queue["SqsManagedSseEnabled"], true, "{id}");
         }
@@ -257,14 +259,20 @@ fn queues_repeat_only_what_failed_and_keep_dead_letters() {
 #[test]
 fn every_policy_denies_scans_names_its_actions_and_belongs_to_one_function() {
     let mut roles = BTreeSet::new();
-    for (stack, id) in functions() {
-        let role = stack.template.functions()[id.as_str()]["Role"]["Fn::GetAtt"][0].clone();
+    let own = functions_of_all().into_iter().map(|(stack, id)| {
+        let role = &stack.template.functions()[id.as_str()]["Role"]["Fn::GetAtt"][0];
+        let role = role.as_str().unwrap().to_owned();
+        (stack, id, role)
+    });
+    let of_tenants = stacks::tenant_roles(&pool()).into_iter();
+    let of_tenants = of_tenants.map(|(id, role)| (pool(), id, role));
+    for (stack, id, role) in own.chain(of_tenants) {
+        let name = stack.text(&json!({ "Ref": "AWS::StackName" }));
         assert!(
-            roles.insert((stack.template.package(&id).to_owned(), role.to_string())),
+            roles.insert((name, stack.template.package(&id).to_owned(), role.clone())),
             "{id} shares a role"
         );
-        let document =
-            stack.value(&stack.template.of_type("AWS::IAM::Role")[role.as_str().unwrap()]["Policies"]);
+        let document = stack.value(&stack.template.of_type("AWS::IAM::Role")[role.as_str()]["Policies"]);
         for statement in document[0]["PolicyDocument"]["Statement"].as_array().unwrap() {
             let allows = statement["Effect"] == "Allow";
             for action in statement["Action"].as_array().unwrap() {
@@ -280,7 +288,7 @@ fn every_policy_denies_scans_names_its_actions_and_belongs_to_one_function() {
                 "{id}: {statement}"
             );
         }
-        let policy = Policy::of(&stack, &id);
+        let policy = Policy::of_role(&stack, &role);
         for table in schema::ALL {
             let scan = Request::new(
                 "dynamodb:Scan",
@@ -289,6 +297,8 @@ fn every_policy_denies_scans_names_its_actions_and_belongs_to_one_function() {
                     table.name
                 ),
             );
+            assert!(!policy.allows(&scan), "{id} may scan {}", table.name);
+            let scan = scan.by(&tags("acme"));
             assert!(!policy.allows(&scan), "{id} may scan {}", table.name);
         }
     }
@@ -346,23 +356,31 @@ fn places() -> Vec<String> {
 
 #[test]
 fn no_function_of_a_tenant_reaches_another_tenants_items() {
-    let stack = tenant("acme");
-    for id in stack.template.functions().keys() {
-        let policy = Policy::of(&stack, id);
+    let own = stacks::of([tenant("acme")]);
+    let pooled = stacks::tenant_roles(&pool()).into_keys().map(|id| (pool(), id));
+    for (stack, id) in own.into_iter().chain(pooled) {
+        let policy = Policy::of_role(&stack, &working_role(&stack, &id));
+        let is_pooled = stacks::tenant_roles(&stack).contains_key(&id);
+        let (prefix, name) = match is_pooled {
+            true => ("${aws:PrincipalTag/tenant}#", "${aws:PrincipalTag/tenant_name}"),
+            false => ("acme#", "acme"),
+        };
         for (sid, keys) in policy.dynamodb() {
             let keys = keys.unwrap_or_else(|| panic!("{id}: {sid} names no leading keys"));
             assert!(
-                keys.iter().all(|key| key.starts_with("acme#") || key == "acme"),
+                keys.iter().all(|key| key.starts_with(prefix) || key == name),
                 "{id}: {sid}: {keys:?}"
             );
         }
+        let acme = tags("acme");
         let mut allowed = 0;
         for resource in places() {
             for action in ACTIONS {
                 let ask = |key: &str| {
                     policy.allows(
                         &Request::new(format!("dynamodb:{action}"), resource.clone())
-                            .with(LEADING_KEYS, [key]),
+                            .with(LEADING_KEYS, [key])
+                            .by(&acme),
                     )
                 };
                 // A name that begins like ours, and the keys of nobody.
@@ -374,11 +392,24 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
                 for shard in 0..store::DUE_SHARDS {
                     assert!(!ask(&format!("due#{shard}")), "{id} may read what is due");
                 }
+                // Without the tags of a session, or with those that look like a pattern, nobody reaches anything.
+                for nobody in [BTreeMap::new(), tags("*"), tags("acm?"), tags("")] {
+                    let reaches = |key: &String| {
+                        let asked = Request::new(format!("dynamodb:{action}"), resource.clone());
+                        policy.allows(&asked.with(LEADING_KEYS, [key.as_str()]).by(&nobody))
+                    };
+                    let reached = keys_of("acme").iter().any(reaches);
+                    assert!(
+                        !is_pooled || !reached,
+                        "{id} may {action} in {resource} by {nobody:?}"
+                    );
+                }
                 allowed += keys_of("acme").iter().filter(|key| ask(key)).count();
                 // One foreign key among our own spoils a batch.
                 let mixed = ["acme#host#task#1", "globex#host#task#1"];
-                let mixed =
-                    Request::new(format!("dynamodb:{action}"), resource.clone()).with(LEADING_KEYS, mixed);
+                let mixed = Request::new(format!("dynamodb:{action}"), resource.clone())
+                    .with(LEADING_KEYS, mixed)
+                    .by(&acme);
                 assert!(!policy.allows(&mixed), "{id}: a batch over two tenants");
             }
         }
@@ -388,7 +419,7 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
 
 #[test]
 fn the_routes_lead_to_the_functions_as_they_expect_it() {
-    for stack in [platform(), tenant("acme")] {
+    for stack in stacks::all() {
         let routes = routes(&stack);
         let permitted: BTreeSet<String> = stack
             .template
@@ -396,10 +427,10 @@ fn the_routes_lead_to_the_functions_as_they_expect_it() {
             .values()
             .map(|permission| permission["FunctionName"]["Ref"].as_str().unwrap().to_owned())
             .collect();
-        assert_eq!(
-            permitted,
-            routes.iter().map(|route| route.function.clone()).collect()
-        );
+        let called = routes
+            .iter()
+            .flat_map(|route| [Some(&route.function), route.authorizer.as_ref()]);
+        assert_eq!(permitted, called.flatten().cloned().collect());
         for route in &routes {
             let environment = stack.environment(&route.function);
             let answers = if route.streams { "streaming" } else { "buffered" };
@@ -497,7 +528,7 @@ fn what_a_record_may_say_is_a_parameter_of_the_tenants_template() {
 #[test]
 fn queues_and_sweeps_are_like_those_of_the_templates() {
     let like = local::LikeAws::default();
-    for template in [Template::platform(), Template::tenant()] {
+    for template in [Template::platform(), Template::tenant(), Template::pool()] {
         let queues = template.of_type("AWS::SQS::Queue");
         let mut read = 0;
         for (id, properties) in queues {

@@ -414,6 +414,7 @@ async fn the_program_answers_each_event_of_iot_core_and_publishes_what_its_role_
         environment: world.environment.clone(),
         timeout: Duration::from_secs(30),
         memory: 256,
+        isolated: false,
     };
     let lambda = Function::new(spec, world.logs.path());
     world.plays_every_event(&Way::Lambda(lambda)).await;

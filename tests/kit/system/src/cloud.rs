@@ -4,7 +4,9 @@
 
 mod gate;
 mod gateway;
+mod kms;
 mod operator;
+mod sts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,7 +52,7 @@ pub struct Cloud {
     pub gate: Arc<Gate>,
     /// The functions by stack and logical id, such as `acme/HostAgentFunction`.
     pub functions: BTreeMap<String, Arc<Function>>,
-    /// The policies of the functions' roles, by the same names.
+    /// The policies of the functions' roles, by the same names; of the roles that they act as for a tenant by those of the roles.
     pub policies: BTreeMap<String, Arc<Policy>>,
     /// The stacks: `platform` and each tenant's.
     pub stacks: BTreeMap<String, Stack>,
@@ -147,6 +149,9 @@ impl Cloud {
             database: database.url().to_string(),
             policies: Mutex::default(),
             secrets: Mutex::default(),
+            sts: sts::Sts::default(),
+            kms: kms::Kms::default(),
+            functions: Mutex::default(),
             queues,
             begun: AtomicU32::new(0),
             usage: Mutex::default(),
@@ -177,6 +182,10 @@ impl Cloud {
         let services = Router::new()
             .route("/{caller}", post(gate::answer))
             .route("/{caller}/", post(gate::answer))
+            .route(
+                "/{caller}/2015-03-31/functions/{function}/invocations",
+                post(gate::invoke),
+            )
             .with_state(cloud.gate.clone());
         cloud.services = cloud.serve_new(services).await;
         let gateway = Router::new()
@@ -238,7 +247,7 @@ impl Cloud {
                 environment.entry(variable).or_insert(value);
             }
             // What must differ where there is no AWS and no TLS; a test compares names and values of all the rest.
-            for service in ["DYNAMODB", "SECRETS_MANAGER", "SQS"] {
+            for service in ["DYNAMODB", "SECRETS_MANAGER", "SQS", "STS", "KMS", "LAMBDA"] {
                 if let Some(place) = environment.get_mut(&format!("AWS_ENDPOINT_URL_{service}")) {
                     *place = format!("{services}/{caller}");
                 }
@@ -272,6 +281,11 @@ impl Cloud {
                 environment,
                 timeout: Duration::from_secs(properties["Timeout"].as_u64().expect("a time limit")),
                 memory: properties["MemorySize"].as_u64().expect("memory"),
+                isolated: match properties["TenancyConfig"]["TenantIsolationMode"].as_str() {
+                    None => false,
+                    Some("PER_TENANT") => true,
+                    other => panic!("{id}: {other:?}"),
+                },
             };
             // What has not changed stays warm, with the keys that it has read.
             let function = match self.functions.get(&full).filter(|known| known.is_of(&spec)) {
@@ -287,7 +301,28 @@ impl Cloud {
                     sources.insert(queue, (function.clone(), stack.may_recurse()));
                 }
             }
+            let arn = stack.text(&json!({ "Fn::GetAtt": [id, "Arn"] }));
+            let mut invoked = self.gate.functions.lock().expect("no panic under the lock");
+            invoked.insert(arn, function.clone());
+            drop(invoked);
             self.functions.insert(full, function);
+        }
+        for (id, properties) in stack.template.of_type("AWS::KMS::Key") {
+            // What may use it, the policies of roles say alone.
+            let own = stack.value(&properties["KeyPolicy"]["Statement"]);
+            let root = format!("arn:aws:iam::{}:root", crate::template::ACCOUNT);
+            let by_policies = json!([{
+                "Sid": "ByPolicies", "Effect": "Allow", "Principal": { "AWS": root }, "Action": "kms:*", "Resource": "*",
+            }]);
+            assert_eq!(own, by_policies, "{id}");
+            self.gate
+                .kms
+                .put(&stack.text(&json!({ "Fn::GetAtt": [id, "Arn"] })));
+        }
+        for role in crate::template::stacks::tenant_roles(&stack).values() {
+            let policy = Arc::new(Policy::of_role(&stack, role));
+            self.gate.sts.put(&policy);
+            self.policies.insert(format!("{name}/{role}"), policy);
         }
         let prefix = format!("{name}/");
         let functions = self
@@ -329,6 +364,9 @@ impl Cloud {
             }
         }
         self.functions.retain(|full, _| !own(full));
+        for (_, policy) in self.policies.iter().filter(|(full, _)| own(full)) {
+            self.gate.sts.remove(&policy.arn);
+        }
         self.policies.retain(|full, _| !own(full));
         self.environments.retain(|full, _| !own(full));
     }

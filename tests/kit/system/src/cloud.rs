@@ -40,6 +40,8 @@ use crate::{Local, User};
 /// The password of the demo user `ada` of each tenant.
 pub const PASSWORD: &str = "correct horse battery staple";
 const STAGE: &str = "prod";
+/// What the pool's stack is called here.
+const POOL: &str = "pool";
 /// How many times a function may lead to itself, where its template does not allow more.
 const LOOP: u32 = 16;
 
@@ -88,16 +90,7 @@ impl Cloud {
     /// The same, with the programs of the functions' packages from elsewhere: of another release, say.
     pub async fn start_with(tenants: &[&str], program: &dyn Fn(&str) -> PathBuf) -> Self {
         let mut cloud = Self::empty().await;
-        cloud.store.create_tables().await.expect("tables");
-        let plan_of_all = PlatformPlan::new(STAGE, "switchyard", &SystemEntropy).expect("a plan");
-        cloud.operator = Some(SigningKey::from_pem(&plan_of_all.operator).expect("a key"));
-        let mut given = plan_of_all.parameters.clone();
-        given.push(("PublicUrl", cloud.url("platform")));
-        let given: Vec<(&str, &str)> = given
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        let platform = Stack::new(Template::platform(), "switchyard", &given);
+        let (platform, plan_of_all) = cloud.planned().await;
         let named: Vec<Tenant> = tenants
             .iter()
             .map(|prefix| Tenant::from_prefix(prefix).expect("a tenant"))
@@ -135,6 +128,32 @@ impl Cloud {
             cloud.onboard(tenant, plan).await;
         }
         cloud
+    }
+
+    /// Deploys the platform and the pool, which has no tenant yet.
+    pub async fn start_pool(program: &dyn Fn(&str) -> PathBuf) -> Self {
+        let mut cloud = Self::empty().await;
+        let (platform, _) = cloud.planned().await;
+        let address = cloud.url(POOL);
+        let pool =
+            Stack::new(Template::pool(), "switchyard-pool", &[("PublicUrl", &address)]).over(&platform);
+        cloud.deploy("platform", platform, program);
+        cloud.deploy(POOL, pool, program);
+        cloud
+    }
+
+    /// The platform's stack as it is to be deployed, over tables that are there.
+    async fn planned(&mut self) -> (Stack, PlatformPlan) {
+        self.store.create_tables().await.expect("tables");
+        let plan = PlatformPlan::new(STAGE, "switchyard", &SystemEntropy).expect("a plan");
+        self.operator = Some(SigningKey::from_pem(&plan.operator).expect("a key"));
+        let mut given = plan.parameters.clone();
+        given.push(("PublicUrl", self.url("platform")));
+        let given: Vec<(&str, &str)> = given
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        (Stack::new(Template::platform(), "switchyard", &given), plan)
     }
 
     /// An account in which nothing is deployed yet, with the world's weather outside it.

@@ -97,7 +97,9 @@ struct Statement {
     /// Whom a trust policy speaks of; nobody in a policy of a role.
     principals: Vec<String>,
     actions: Vec<String>,
-    resources: Vec<String>,
+    /// The same, and the resources, as they are compared.
+    asked: Vec<Vec<Piece>>,
+    resources: Vec<Vec<Piece>>,
     conditions: Vec<Condition>,
 }
 
@@ -313,8 +315,9 @@ impl Statement {
                 other => panic!("the effect {other:?}"),
             },
             principals: principals.unwrap_or_default(),
+            asked: actions.iter().map(|action| pattern(action)).collect(),
+            resources: resources.iter().map(|resource| pattern(resource)).collect(),
             actions,
-            resources,
             conditions: conditions
                 .flat_map(|(operator, keys)| {
                     let keys = keys.as_object().expect("condition keys").iter();
@@ -325,8 +328,8 @@ impl Statement {
     }
 
     fn covers(&self, request: &Request) -> bool {
-        let any = |patterns: &[String], text: &str| patterns.iter().any(|each| like(&pattern(each), text));
-        any(&self.actions, &request.action)
+        let any = |patterns: &[Vec<Piece>], text: &str| patterns.iter().any(|each| like(each, text));
+        any(&self.asked, &request.action)
             && any(&self.resources, &request.resource)
             && self
                 .conditions

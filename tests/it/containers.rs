@@ -100,6 +100,7 @@ async fn every_function_answers_every_event_from_outside_the_whole_chat_among_th
                 environment: environment.clone(),
                 timeout: Duration::from_secs(60),
                 memory: 256,
+                isolated: false,
             },
             logs.path(),
         );

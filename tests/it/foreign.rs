@@ -224,6 +224,7 @@ async fn an_agent_made_in_rust_joins_answers_goes_on_after_a_kill_and_boots_on_l
         environment,
         timeout: Duration::from_secs(20),
         memory: 256,
+        isolated: false,
     };
     let sandbox = Sandbox::start(&sandbox, data.path()).await;
     let message = json!({"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "count: hello world"}]});

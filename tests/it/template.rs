@@ -7,8 +7,10 @@ use edge::config::Env;
 use serde_json::{Value, json};
 use store::schema::{self, EXPIRES_AT, PARTITION, SORT};
 use system_testing::cloud::routes;
-use system_testing::policy::{Policy, Request};
-use system_testing::template::stacks::{functions, may, platform, tenant};
+use system_testing::policy::{LEADING_KEYS, Policy, Request};
+use system_testing::template::stacks::{
+    self, functions, functions_of_all, may, platform, pool, tags, tenant, working_role,
+};
 use system_testing::template::{ACCOUNT, REGION, Stack, Template};
 
 /// They see the paths of the tenant's base as they are.
@@ -247,7 +249,7 @@ fn queues_repeat_only_what_failed_and_keep_dead_letters() {
         }
     }
     assert_eq!(triggered, 6, "host, horizon, weather, airbnb, calendar, report");
-    for stack in [platform(), tenant("acme")] {
+    for stack in stacks::all() {
         for (id, queue) in stack.template.of_type("AWS::SQS::Queue") {
             assert_eq!(queue["SqsManagedSseEnabled"], true, "{id}");
         }
@@ -257,14 +259,20 @@ fn queues_repeat_only_what_failed_and_keep_dead_letters() {
 #[test]
 fn every_policy_denies_scans_names_its_actions_and_belongs_to_one_function() {
     let mut roles = BTreeSet::new();
-    for (stack, id) in functions() {
-        let role = stack.template.functions()[id.as_str()]["Role"]["Fn::GetAtt"][0].clone();
+    let own = functions_of_all().into_iter().map(|(stack, id)| {
+        let role = &stack.template.functions()[id.as_str()]["Role"]["Fn::GetAtt"][0];
+        let role = role.as_str().unwrap().to_owned();
+        (stack, id, role)
+    });
+    let of_tenants = stacks::tenant_roles(&pool()).into_iter();
+    let of_tenants = of_tenants.map(|(id, role)| (pool(), id, role));
+    for (stack, id, role) in own.chain(of_tenants) {
+        let name = stack.text(&json!({ "Ref": "AWS::StackName" }));
         assert!(
-            roles.insert((stack.template.package(&id).to_owned(), role.to_string())),
+            roles.insert((name, stack.template.package(&id).to_owned(), role.clone())),
             "{id} shares a role"
         );
-        let document =
-            stack.value(&stack.template.of_type("AWS::IAM::Role")[role.as_str().unwrap()]["Policies"]);
+        let document = stack.value(&stack.template.of_type("AWS::IAM::Role")[role.as_str()]["Policies"]);
         for statement in document[0]["PolicyDocument"]["Statement"].as_array().unwrap() {
             let allows = statement["Effect"] == "Allow";
             for action in statement["Action"].as_array().unwrap() {
@@ -280,17 +288,17 @@ fn every_policy_denies_scans_names_its_actions_and_belongs_to_one_function() {
                 "{id}: {statement}"
             );
         }
-        let policy = Policy::of(&stack, &id);
+        let policy = Policy::of_role(&stack, &role);
         for table in schema::ALL {
-            let scan = Request {
-                action: "dynamodb:Scan".to_owned(),
-                resource: format!(
+            let scan = Request::new(
+                "dynamodb:Scan",
+                format!(
                     "arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-{}",
                     table.name
                 ),
-                leading_keys: Vec::new(),
-                attributes: Vec::new(),
-            };
+            );
+            assert!(!policy.allows(&scan), "{id} may scan {}", table.name);
+            let scan = scan.by(&tags("acme"));
             assert!(!policy.allows(&scan), "{id} may scan {}", table.name);
         }
     }
@@ -348,26 +356,32 @@ fn places() -> Vec<String> {
 
 #[test]
 fn no_function_of_a_tenant_reaches_another_tenants_items() {
-    let stack = tenant("acme");
-    for id in stack.template.functions().keys() {
-        let policy = Policy::of(&stack, id);
+    let own = stacks::of([tenant("acme")]);
+    let pooled = stacks::tenant_roles(&pool()).into_keys().map(|id| (pool(), id));
+    for (stack, id) in own.into_iter().chain(pooled) {
+        let policy = Policy::of_role(&stack, &working_role(&stack, &id));
+        let is_pooled = stacks::tenant_roles(&stack).contains_key(&id);
+        let (prefix, name) = match is_pooled {
+            true => ("${aws:PrincipalTag/tenant}#", "${aws:PrincipalTag/tenant_name}"),
+            false => ("acme#", "acme"),
+        };
         for (sid, keys) in policy.dynamodb() {
             let keys = keys.unwrap_or_else(|| panic!("{id}: {sid} names no leading keys"));
             assert!(
-                keys.iter().all(|key| key.starts_with("acme#") || key == "acme"),
+                keys.iter().all(|key| key.starts_with(prefix) || key == name),
                 "{id}: {sid}: {keys:?}"
             );
         }
+        let acme = tags("acme");
         let mut allowed = 0;
         for resource in places() {
             for action in ACTIONS {
                 let ask = |key: &str| {
-                    policy.allows(&Request {
-                        action: format!("dynamodb:{action}"),
-                        resource: resource.clone(),
-                        leading_keys: vec![key.to_owned()],
-                        attributes: Vec::new(),
-                    })
+                    policy.allows(
+                        &Request::new(format!("dynamodb:{action}"), resource.clone())
+                            .with(LEADING_KEYS, [key])
+                            .by(&acme),
+                    )
                 };
                 // A name that begins like ours, and the keys of nobody.
                 for stranger in ["globex", "acmes", "acm", "due", "global", ""] {
@@ -378,15 +392,22 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
                 for shard in 0..store::DUE_SHARDS {
                     assert!(!ask(&format!("due#{shard}")), "{id} may read what is due");
                 }
+                // Without the tags of a session, or with those that look like a pattern, nobody reaches anything.
+                let nobodys = [BTreeMap::new(), tags("*"), tags("acm?"), tags("")];
+                for nobody in nobodys.into_iter().filter(|_| is_pooled) {
+                    let reaches = |key: &String| {
+                        let asked = Request::new(format!("dynamodb:{action}"), resource.clone());
+                        policy.allows(&asked.with(LEADING_KEYS, [key.as_str()]).by(&nobody))
+                    };
+                    let reached = keys_of("acme").iter().any(reaches);
+                    assert!(!reached, "{id} may {action} in {resource} by {nobody:?}");
+                }
                 allowed += keys_of("acme").iter().filter(|key| ask(key)).count();
                 // One foreign key among our own spoils a batch.
-                let mixed = vec!["acme#host#task#1".to_owned(), "globex#host#task#1".to_owned()];
-                let mixed = Request {
-                    action: format!("dynamodb:{action}"),
-                    resource: resource.clone(),
-                    leading_keys: mixed,
-                    attributes: Vec::new(),
-                };
+                let mixed = ["acme#host#task#1", "globex#host#task#1"];
+                let mixed = Request::new(format!("dynamodb:{action}"), resource.clone())
+                    .with(LEADING_KEYS, mixed)
+                    .by(&acme);
                 assert!(!policy.allows(&mixed), "{id}: a batch over two tenants");
             }
         }
@@ -396,7 +417,7 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
 
 #[test]
 fn the_routes_lead_to_the_functions_as_they_expect_it() {
-    for stack in [platform(), tenant("acme")] {
+    for stack in stacks::all() {
         let routes = routes(&stack);
         let permitted: BTreeSet<String> = stack
             .template
@@ -404,19 +425,23 @@ fn the_routes_lead_to_the_functions_as_they_expect_it() {
             .values()
             .map(|permission| permission["FunctionName"]["Ref"].as_str().unwrap().to_owned())
             .collect();
-        assert_eq!(
-            permitted,
-            routes.iter().map(|route| route.function.clone()).collect()
-        );
+        let called = routes
+            .iter()
+            .flat_map(|route| [Some(&route.function), route.authorizer.as_ref()]);
+        assert_eq!(permitted, called.flatten().cloned().collect());
         for route in &routes {
             let environment = stack.environment(&route.function);
             let answers = if route.streams { "streaming" } else { "buffered" };
             assert_eq!(environment["ANSWERS"], answers, "{}", route.function);
             let path = format!("/{}", route.segments.join("/"));
+            // In the pool a name stands for each tenant's, which a variable names otherwise.
+            let base = environment
+                .get("BASE_PATH")
+                .map(|base| base.replace("{tenant_name}", "{tenant}"));
             // Documents before the path, which the function sees below it.
             if let Some(document) = path.strip_prefix("/.well-known/") {
                 let agent = document.strip_prefix("oauth-protected-resource");
-                let base = &environment["BASE_PATH"];
+                let base = base.expect("a base");
                 let fits = match agent.and_then(|path| path.strip_suffix("/{proxy+}")) {
                     Some(agent) => base.starts_with(&format!("{agent}/")),
                     None => document == "{proxy+}" && base == "/idp",
@@ -424,13 +449,12 @@ fn the_routes_lead_to_the_functions_as_they_expect_it() {
                 assert!(fits, "{path} and {base}");
                 continue;
             }
-            if let Some(base) = environment.get("BASE_PATH") {
-                // The unguessable part of an agent's address is below its route.
+            if let Some(base) = base {
+                // The unguessable part of an agent's address is below its route; a tenant's base has routes below it.
                 let below = path.strip_suffix("/{proxy+}");
-                assert!(
-                    path == *base || below.is_some_and(|below| base.starts_with(below)),
-                    "{path} and {base}"
-                );
+                let is_agents = below.is_some_and(|below| base.starts_with(below));
+                let is_tenants = base == "/t/{tenant}" && path.starts_with("/t/{tenant}/");
+                assert!(path == base || is_agents || is_tenants, "{path} and {base}");
             }
         }
         // The addresses that the functions are told are those they are at.
@@ -505,7 +529,7 @@ fn what_a_record_may_say_is_a_parameter_of_the_tenants_template() {
 #[test]
 fn queues_and_sweeps_are_like_those_of_the_templates() {
     let like = local::LikeAws::default();
-    for template in [Template::platform(), Template::tenant()] {
+    for template in [Template::platform(), Template::tenant(), Template::pool()] {
         let queues = template.of_type("AWS::SQS::Queue");
         let mut read = 0;
         for (id, properties) in queues {

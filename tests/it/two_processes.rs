@@ -56,6 +56,7 @@ async fn a_cancel_at_one_process_ends_the_run_in_the_other_within_two_seconds() 
         environment: settings,
         timeout: Duration::from_secs(60),
         memory: 256,
+        isolated: false,
     };
     let logs = tempfile::tempdir().unwrap();
     let runs = Sandbox::start(&spec, logs.path()).await;

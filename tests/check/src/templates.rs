@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use template_testing::policy::{Policy, Request};
-use template_testing::stacks::{functions, may, platform, tenant};
+use template_testing::policy::{ATTRIBUTES, LEADING_KEYS, Policy, Request};
+use template_testing::stacks::{
+    self, functions, functions_of_all, may, platform, pool, tags, tenant, working_role,
+};
 use template_testing::{ACCOUNT, REGION, Stack, Template, root};
 
 fn text_of(path: &str) -> String {
@@ -13,8 +15,19 @@ fn text_of(path: &str) -> String {
 
 /// Only the host may ask models, only those that the stack lists, and without a list none.
 pub(crate) fn only_listed_models_may_be_asked_and_only_by_the_host() {
-    let stack = tenant("acme");
-    let policies = stack.template.of_type("AWS::IAM::RolePolicy");
+    for (stack, role) in [(tenant("acme"), "HostAgentRole"), (pool(), "HostAgentTenantRole")] {
+        listed_models_alone(&stack, role);
+    }
+    for (stack, function) in functions_of_all() {
+        let asks = ["bedrock:InvokeModelWithResponseStream", "bedrock:InvokeModel"];
+        assert!(!asks.iter().any(|ask| may(&stack, &function, ask)), "{function}");
+    }
+}
+
+fn listed_models_alone(stack: &Stack, role: &str) {
+    let mut policies = stack.template.of_type("AWS::IAM::RolePolicy");
+    // What lets a function act as its role for a tenant is judged where that is evaluated.
+    policies.retain(|_, policy| policy["PolicyName"] != "tenants");
     let rows = [
         (
             "HostBedrockModels",
@@ -39,7 +52,7 @@ pub(crate) fn only_listed_models_may_be_asked_and_only_by_the_host() {
     assert_eq!(policies.len(), rows.len());
     for (id, actions, list) in rows {
         let policy = policies[id];
-        assert_eq!(policy["RoleName"], json!({"Ref": "HostAgentRole"}), "{id}");
+        assert_eq!(policy["RoleName"], json!({"Ref": role}), "{id}");
         let statements = policy["PolicyDocument"]["Statement"].as_array().unwrap();
         assert_eq!(statements.len(), 1, "{id}");
         assert_eq!(statements[0]["Action"], actions, "{id}");
@@ -66,10 +79,6 @@ pub(crate) fn only_listed_models_may_be_asked_and_only_by_the_host() {
         stack.template.document["Parameters"]["TokensPerDay"]["Default"],
         ""
     );
-    for (stack, function) in functions() {
-        let asks = ["bedrock:InvokeModelWithResponseStream", "bedrock:InvokeModel"];
-        assert!(!asks.iter().any(|ask| may(&stack, &function, ask)), "{function}");
-    }
 }
 
 /// Who reads a variable, as the table of `edge::config` says it.
@@ -160,15 +169,13 @@ pub(crate) fn the_sweeper_knows_the_queue_of_every_agent_of_every_tenant() {
         assert_eq!(meant, wanted);
         let policy = Policy::of(&platform(), "TaskSweeperFunction");
         for url in meant.values() {
-            let send = Request {
-                action: "sqs:SendMessage".to_owned(),
-                resource: format!(
+            let send = Request::new(
+                "sqs:SendMessage",
+                format!(
                     "arn:aws:sqs:{REGION}:{ACCOUNT}:{}",
                     url.rsplit('/').next().unwrap()
                 ),
-                leading_keys: Vec::new(),
-                attributes: Vec::new(),
-            };
+            );
             assert!(policy.allows(&send), "{url}");
         }
     }
@@ -176,22 +183,20 @@ pub(crate) fn the_sweeper_knows_the_queue_of_every_agent_of_every_tenant() {
 
 /// Settings, suspension and incarnation are one item.
 pub(crate) fn of_the_tenants_record_the_chat_writes_the_settings_alone() {
-    let stack = tenant("acme");
-    for id in stack.template.functions().keys() {
-        let policy = Policy::of(&stack, id);
+    for (stack, id) in stacks::of([tenant("acme"), pool()]) {
+        let policy = Policy::of_role(&stack, &working_role(&stack, &id));
         let ask = |action: &str, attributes: &[&str]| {
-            policy.allows(&Request {
-                action: format!("dynamodb:{action}"),
-                resource: format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-tenants"),
-                leading_keys: vec!["acme".to_owned()],
-                attributes: ["pk", "sk"]
-                    .iter()
-                    .chain(attributes)
-                    .map(|&name| name.to_owned())
-                    .collect(),
-            })
+            policy.allows(
+                &Request::new(
+                    format!("dynamodb:{action}"),
+                    format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-tenants"),
+                )
+                .with(LEADING_KEYS, ["acme"])
+                .with(ATTRIBUTES, ["pk", "sk"].iter().chain(attributes).copied())
+                .by(&tags("acme")),
+            )
         };
-        let is_chat = *id == "ChatApiFunction";
+        let is_chat = id == "ChatApiFunction";
         assert_eq!(ask("UpdateItem", &["settings"]), is_chat, "{id}");
         for more in ["status", "prefix", "media"] {
             assert!(!ask("UpdateItem", &["settings", more]), "{id} may write {more}");
@@ -204,14 +209,10 @@ pub(crate) fn of_the_tenants_record_the_chat_writes_the_settings_alone() {
 
 pub(crate) fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_is_due() {
     let tasks = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-tasks");
-    for (stack, id) in functions() {
-        let policy = Policy::of(&stack, &id);
-        let due = Request {
-            action: "dynamodb:Query".to_owned(),
-            resource: format!("{tasks}/index/by_due"),
-            leading_keys: vec!["due#3".to_owned()],
-            attributes: Vec::new(),
-        };
+    for (stack, id) in functions_of_all() {
+        let policy = Policy::of_role(&stack, &working_role(&stack, &id));
+        let due =
+            Request::new("dynamodb:Query", format!("{tasks}/index/by_due")).with(LEADING_KEYS, ["due#3"]);
         assert_eq!(policy.allows(&due), id == "TaskSweeperFunction", "{id}");
         let own = match id.as_str() {
             "WeatherAgentFunction" => "weather",
@@ -228,12 +229,11 @@ pub(crate) fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_
         let erases = id == "ChatApiFunction";
         for agent in ["weather", "airbnb", "calendar", "report", "horizon", "host"] {
             let reads = |tenant: &str| {
-                policy.allows(&Request {
-                    action: "dynamodb:GetItem".to_owned(),
-                    resource: tasks.clone(),
-                    leading_keys: vec![format!("{tenant}#{agent}#task#1")],
-                    attributes: Vec::new(),
-                })
+                policy.allows(
+                    &Request::new("dynamodb:GetItem", tasks.clone())
+                        .with(LEADING_KEYS, [format!("{tenant}#{agent}#task#1")])
+                        .by(&tags("acme")),
+                )
             };
             assert_eq!(
                 reads("acme"),
@@ -342,14 +342,11 @@ pub(crate) fn what_serves_every_tenant_reaches_its_own_kinds_of_items_alone() {
                     "UpdateItem",
                     "Scan",
                 ] {
-                    let asked = Request {
-                        action: format!("dynamodb:{action}"),
-                        resource: format!(
-                            "arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-{table}"
-                        ),
-                        leading_keys: vec![format!("acme#{key}")],
-                        attributes: Vec::new(),
-                    };
+                    let asked = Request::new(
+                        format!("dynamodb:{action}"),
+                        format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/switchyard-prod-{table}"),
+                    )
+                    .with(LEADING_KEYS, [format!("acme#{key}")]);
                     let meant = is_meant(agent, table, key, action);
                     assert_eq!(policy.allows(&asked), meant, "{id}: {action} {key} of {table}");
                 }
@@ -362,10 +359,16 @@ pub(crate) fn a_changed_api_is_deployed_anew() {
     for (name, stack) in [
         ("template.yaml", platform()),
         ("infra/tenant.yaml", tenant("acme")),
+        ("infra/pool.yaml", pool()),
     ] {
         let mut text = String::new();
         let (methods, answers) = ("AWS::ApiGateway::Method", "AWS::ApiGateway::GatewayResponse");
-        for kind in ["AWS::ApiGateway::Resource", methods, answers] {
+        for kind in [
+            "AWS::ApiGateway::Resource",
+            methods,
+            answers,
+            "AWS::ApiGateway::Authorizer",
+        ] {
             for (id, properties) in stack.template.of_type(kind) {
                 text.push_str(&format!("{id}{properties}"));
             }
@@ -419,7 +422,7 @@ pub(crate) fn agents_addresses_cannot_be_guessed() {
 }
 
 pub(crate) fn secrets_and_logs_are_each_functions_own() {
-    for (stack, id) in functions() {
+    for (stack, id) in functions_of_all() {
         let function = stack.template.functions()[id.as_str()];
         let group = function["LoggingConfig"]["LogGroup"]["Ref"].as_str().unwrap();
         assert_eq!(group, format!("{}Logs", id.trim_end_matches("Function")));
@@ -427,17 +430,16 @@ pub(crate) fn secrets_and_logs_are_each_functions_own() {
             stack.template.of_type("AWS::Logs::LogGroup")[group]["RetentionInDays"].is_object(),
             "{group} is kept forever"
         );
+        if stacks::tenant_roles(&stack).contains_key(&id) {
+            opens_what_it_is_told_of_alone(&stack, &id);
+            continue;
+        }
         // What the environment names is what the policy lets it read.
         let policy = Policy::of(&stack, &id);
         for (name, value) in stack.environment(&id) {
             // An empty one names no secret: the function does without.
             if name.ends_with("_SECRET") && !value.is_empty() {
-                let read = Request {
-                    action: "secretsmanager:GetSecretValue".to_owned(),
-                    resource: value,
-                    leading_keys: Vec::new(),
-                    attributes: Vec::new(),
-                };
+                let read = Request::new("secretsmanager:GetSecretValue", value);
                 assert!(policy.allows(&read), "{id} may read its {name}");
             }
         }
@@ -447,6 +449,41 @@ pub(crate) fn secrets_and_logs_are_each_functions_own() {
             .filter(|(_, action)| action == "secretsmanager:GetSecretValue")
             .collect();
         assert_eq!(unread, [], "{id} may read a secret that it is not told of");
+    }
+}
+
+/// Of the secrets in a tenant's record, a function of the pool opens those that its environment names, and its own tenant's alone.
+fn opens_what_it_is_told_of_alone(stack: &Stack, id: &str) {
+    let policy = Policy::of_role(stack, &working_role(stack, id));
+    let key = stack.text(&json!({ "Fn::GetAtt": ["TenantKeys", "Arn"] }));
+    let secrets = |id: &str| {
+        let environment = stack.environment(id).into_iter();
+        let named = environment.filter(|(name, value)| name.ends_with("_SECRET") && !value.is_empty());
+        named.map(|(_, value)| value).collect::<BTreeSet<_>>()
+    };
+    let own = secrets(id);
+    let known: BTreeSet<String> = stack
+        .template
+        .functions()
+        .keys()
+        .flat_map(|id| secrets(id))
+        .collect();
+    for secret in &known {
+        for (context, by, expect) in [
+            ("acme", "acme", own.contains(secret)),
+            ("globex", "acme", false),
+            ("*", "acme", false),
+        ] {
+            let asked = Request::new("kms:Decrypt", key.as_str())
+                .with("kms:EncryptionContext:tenant", [context])
+                .with("kms:EncryptionContext:secret", [secret.as_str()])
+                .by(&tags(by));
+            assert_eq!(policy.allows(&asked), expect, "{id} and {secret} of {context}");
+        }
+        let nobodys = Request::new("kms:Decrypt", key.as_str())
+            .with("kms:EncryptionContext:tenant", ["acme"])
+            .with("kms:EncryptionContext:secret", [secret.as_str()]);
+        assert!(!policy.allows(&nobodys), "{id} opens {secret} without a tag");
     }
 }
 
@@ -495,7 +532,7 @@ pub(crate) fn what_stands_in_front_gives_the_challenge_its_name_back() {
         .as_str()
         .unwrap();
     let hosts = regex_lite::Regex::new(&format!("^{hosts}$")).unwrap();
-    for stack in [platform(), tenant("acme")] {
+    for stack in stacks::all() {
         let host = stack.output("ApiHost");
         assert!(hosts.is_match(&host), "{host}");
     }
@@ -516,6 +553,9 @@ pub(crate) fn nothing_is_reserved_unless_somebody_says_so() {
             &["OauthCallbackFunction", "WebhookReceiverFunction"],
         ),
     ];
+    for (id, function) in pool().template.functions() {
+        assert!(function.get("ReservedConcurrentExecutions").is_none(), "{id}");
+    }
     for (stack, parameter, meant) in rows {
         let given = stack.with(&[(parameter, "2")]);
         let reserved = |stack: &Stack, id: &str| {
@@ -539,7 +579,7 @@ pub(crate) fn an_api_with_a_domain_of_its_own_is_nowhere_else() {
     let certificate = "arn:aws:acm:eu-north-1:123456789012:certificate/0f1e";
     let domain = [("DomainName", "a.example.com"), ("CertificateArn", certificate)];
     let proxy = ("PublicUrl", "https://a.example.com");
-    for stack in [platform(), tenant("acme")] {
+    for stack in stacks::all() {
         let told = |given: &[(&str, &str)]| {
             let stack = stack.with(given);
             let api = &stack.template.of_type("AWS::ApiGateway::RestApi")["Api"];
@@ -559,7 +599,7 @@ pub(crate) fn an_api_with_a_domain_of_its_own_is_nowhere_else() {
 }
 
 pub(crate) fn a_web_acl_stands_before_an_api_where_one_is_named() {
-    for stack in [platform(), tenant("acme")] {
+    for stack in stacks::all() {
         let acl = "arn:aws:wafv2:eu-north-1:123456789012:regional/webacl/own/0f1e";
         let stack = stack.with(&[("WebAclArn", acl)]);
         let told = &stack.template.resources()["WebAcl"];
@@ -588,6 +628,7 @@ pub(crate) fn every_api_takes_so_many_requests_a_second_and_no_more() {
     for (stack, kind, settings) in [
         (platform(), "AWS::ApiGateway::Stage", "/MethodSettings/0"),
         (tenant("acme"), "AWS::ApiGateway::Stage", "/MethodSettings/0"),
+        (pool(), "AWS::ApiGateway::Stage", "/MethodSettings/0"),
         (iot, "AWS::ApiGatewayV2::Stage", "/DefaultRouteSettings"),
     ] {
         let stages = stack.template.of_type(kind);
@@ -606,7 +647,7 @@ pub(crate) fn every_api_takes_so_many_requests_a_second_and_no_more() {
 }
 
 pub(crate) fn production_has_an_address_of_its_own() {
-    for stack in [platform(), tenant("acme")] {
+    for stack in stacks::all() {
         let refusals = |given: &[(&str, &str)]| stack.with(given).refusals();
         let bare = refusals(&[]);
         assert!(
@@ -624,7 +665,7 @@ pub(crate) fn production_has_an_address_of_its_own() {
 }
 
 pub(crate) fn a_line_of_an_api_holds_nothing_that_is_secret() {
-    for stack in [platform(), tenant("acme")] {
+    for stack in stacks::all() {
         let stages = stack.template.of_type("AWS::ApiGateway::Stage");
         let logged = &stages["ApiStage"]["AccessLogSetting"];
         let format = logged["Format"].as_str().unwrap();

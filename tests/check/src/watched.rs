@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use template_testing::stacks::{platform, tenant};
+use template_testing::stacks::{self, platform, tenant};
 use template_testing::{Stack, root};
 
 /// AWS's own: namespace, dimensions, names.
@@ -202,7 +202,7 @@ fn metric(stack: &Stack, told: &Value) -> Metric {
 
 pub(crate) fn every_alarm_watches_a_metric_that_something_emits() {
     let sources = sources();
-    for stack in [platform(), tenant("acme")] {
+    for stack in stacks::all() {
         let aws = of_aws(&stack);
         let alarms = stack.template.of_type("AWS::CloudWatch::Alarm");
         assert!(alarms.len() >= 3);

@@ -317,6 +317,7 @@ async fn each_program_answers_each_of_its_events() {
             environment,
             timeout: std::time::Duration::from_secs(60),
             memory: 256,
+            isolated: false,
         };
         let lambda = Function::new(spec, logs.path());
         for (event, kind, expect) in *events {

@@ -122,12 +122,10 @@ fn read(event: &str) -> Value {
 
 /// What IAM is asked about a topic.
 fn asked(action: &str, topic: &str) -> Request {
-    Request {
-        action: action.to_owned(),
-        resource: format!("arn:aws:iot:eu-north-1:123456789012:topic/{topic}"),
-        leading_keys: Vec::new(),
-        attributes: Vec::new(),
-    }
+    Request::new(
+        action,
+        format!("arn:aws:iot:eu-north-1:123456789012:topic/{topic}"),
+    )
 }
 
 /// A Publish call, as IAM sees it, and its body.
@@ -416,6 +414,7 @@ async fn the_program_answers_each_event_of_iot_core_and_publishes_what_its_role_
         environment: world.environment.clone(),
         timeout: Duration::from_secs(30),
         memory: 256,
+        isolated: false,
     };
     let lambda = Function::new(spec, world.logs.path());
     world.plays_every_event(&Way::Lambda(lambda)).await;

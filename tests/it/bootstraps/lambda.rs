@@ -14,6 +14,7 @@ pub(super) fn spec(answers: &str) -> Spec {
         environment: BTreeMap::from([("ANSWERS".to_owned(), answers.to_owned())]),
         timeout: Duration::from_secs(20),
         memory: 256,
+        isolated: false,
     }
 }
 

@@ -192,6 +192,7 @@ async fn an_agents_stream_comes_chunk_by_chunk_and_is_taken_up_again_from_anothe
         environment,
         timeout: Duration::from_secs(60),
         memory: 256,
+        isolated: false,
     };
     let lambda = Function::new(spec, logs.path());
     let token = cloud.token(FUNCTION);

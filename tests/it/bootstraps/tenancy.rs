@@ -39,6 +39,7 @@ async fn begun(cloud: &Cloud, (id, package): (&str, &str), settings: &[(&str, Op
         environment,
         timeout: Duration::from_secs(120),
         memory: 256,
+        isolated: false,
     };
     Sandbox::start(&spec, cloud.log_folder()).await
 }

@@ -4,7 +4,9 @@
 
 mod gate;
 mod gateway;
+mod kms;
 mod operator;
+mod sts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,6 +40,8 @@ use crate::{Local, User};
 /// The password of the demo user `ada` of each tenant.
 pub const PASSWORD: &str = "correct horse battery staple";
 const STAGE: &str = "prod";
+/// What the pool's stack is called here.
+const POOL: &str = "pool";
 /// How many times a function may lead to itself, where its template does not allow more.
 const LOOP: u32 = 16;
 
@@ -50,7 +54,7 @@ pub struct Cloud {
     pub gate: Arc<Gate>,
     /// The functions by stack and logical id, such as `acme/HostAgentFunction`.
     pub functions: BTreeMap<String, Arc<Function>>,
-    /// The policies of the functions' roles, by the same names.
+    /// The policies of the functions' roles, by the same names; of the roles that they act as for a tenant by those of the roles.
     pub policies: BTreeMap<String, Arc<Policy>>,
     /// The stacks: `platform` and each tenant's.
     pub stacks: BTreeMap<String, Stack>,
@@ -86,16 +90,7 @@ impl Cloud {
     /// The same, with the programs of the functions' packages from elsewhere: of another release, say.
     pub async fn start_with(tenants: &[&str], program: &dyn Fn(&str) -> PathBuf) -> Self {
         let mut cloud = Self::empty().await;
-        cloud.store.create_tables().await.expect("tables");
-        let plan_of_all = PlatformPlan::new(STAGE, "switchyard", &SystemEntropy).expect("a plan");
-        cloud.operator = Some(SigningKey::from_pem(&plan_of_all.operator).expect("a key"));
-        let mut given = plan_of_all.parameters.clone();
-        given.push(("PublicUrl", cloud.url("platform")));
-        let given: Vec<(&str, &str)> = given
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        let platform = Stack::new(Template::platform(), "switchyard", &given);
+        let (platform, plan_of_all) = cloud.planned().await;
         let named: Vec<Tenant> = tenants
             .iter()
             .map(|prefix| Tenant::from_prefix(prefix).expect("a tenant"))
@@ -135,6 +130,32 @@ impl Cloud {
         cloud
     }
 
+    /// Deploys the platform and the pool, which has no tenant yet.
+    pub async fn start_pool(program: &dyn Fn(&str) -> PathBuf) -> Self {
+        let mut cloud = Self::empty().await;
+        let (platform, _) = cloud.planned().await;
+        let address = cloud.url(POOL);
+        let pool =
+            Stack::new(Template::pool(), "switchyard-pool", &[("PublicUrl", &address)]).over(&platform);
+        cloud.deploy("platform", platform, program);
+        cloud.deploy(POOL, pool, program);
+        cloud
+    }
+
+    /// The platform's stack as it is to be deployed, over tables that are there.
+    async fn planned(&mut self) -> (Stack, PlatformPlan) {
+        self.store.create_tables().await.expect("tables");
+        let plan = PlatformPlan::new(STAGE, "switchyard", &SystemEntropy).expect("a plan");
+        self.operator = Some(SigningKey::from_pem(&plan.operator).expect("a key"));
+        let mut given = plan.parameters.clone();
+        given.push(("PublicUrl", self.url("platform")));
+        let given: Vec<(&str, &str)> = given
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        (Stack::new(Template::platform(), "switchyard", &given), plan)
+    }
+
     /// An account in which nothing is deployed yet, with the world's weather outside it.
     pub async fn empty() -> Self {
         let (_, database) = store_testing::start().await;
@@ -147,6 +168,9 @@ impl Cloud {
             database: database.url().to_string(),
             policies: Mutex::default(),
             secrets: Mutex::default(),
+            sts: sts::Sts::default(),
+            kms: kms::Kms::default(),
+            functions: Mutex::default(),
             queues,
             begun: AtomicU32::new(0),
             usage: Mutex::default(),
@@ -177,6 +201,10 @@ impl Cloud {
         let services = Router::new()
             .route("/{caller}", post(gate::answer))
             .route("/{caller}/", post(gate::answer))
+            .route(
+                "/{caller}/2015-03-31/functions/{function}/invocations",
+                post(gate::invoke),
+            )
             .with_state(cloud.gate.clone());
         cloud.services = cloud.serve_new(services).await;
         let gateway = Router::new()
@@ -238,7 +266,7 @@ impl Cloud {
                 environment.entry(variable).or_insert(value);
             }
             // What must differ where there is no AWS and no TLS; a test compares names and values of all the rest.
-            for service in ["DYNAMODB", "SECRETS_MANAGER", "SQS"] {
+            for service in ["DYNAMODB", "SECRETS_MANAGER", "SQS", "STS", "KMS", "LAMBDA"] {
                 if let Some(place) = environment.get_mut(&format!("AWS_ENDPOINT_URL_{service}")) {
                     *place = format!("{services}/{caller}");
                 }
@@ -272,6 +300,11 @@ impl Cloud {
                 environment,
                 timeout: Duration::from_secs(properties["Timeout"].as_u64().expect("a time limit")),
                 memory: properties["MemorySize"].as_u64().expect("memory"),
+                isolated: match properties["TenancyConfig"]["TenantIsolationMode"].as_str() {
+                    None => false,
+                    Some("PER_TENANT") => true,
+                    other => panic!("{id}: {other:?}"),
+                },
             };
             // What has not changed stays warm, with the keys that it has read.
             let function = match self.functions.get(&full).filter(|known| known.is_of(&spec)) {
@@ -287,7 +320,28 @@ impl Cloud {
                     sources.insert(queue, (function.clone(), stack.may_recurse()));
                 }
             }
+            let arn = stack.text(&json!({ "Fn::GetAtt": [id, "Arn"] }));
+            let mut invoked = self.gate.functions.lock().expect("no panic under the lock");
+            invoked.insert(arn, function.clone());
+            drop(invoked);
             self.functions.insert(full, function);
+        }
+        for (id, properties) in stack.template.of_type("AWS::KMS::Key") {
+            // What may use it, the policies of roles say alone.
+            let own = stack.value(&properties["KeyPolicy"]["Statement"]);
+            let root = format!("arn:aws:iam::{}:root", crate::template::ACCOUNT);
+            let by_policies = json!([{
+                "Sid": "ByPolicies", "Effect": "Allow", "Principal": { "AWS": root }, "Action": "kms:*", "Resource": "*",
+            }]);
+            assert_eq!(own, by_policies, "{id}");
+            self.gate
+                .kms
+                .put(&stack.text(&json!({ "Fn::GetAtt": [id, "Arn"] })));
+        }
+        for role in crate::template::stacks::tenant_roles(&stack).values() {
+            let policy = Arc::new(Policy::of_role(&stack, role));
+            self.gate.sts.put(&policy);
+            self.policies.insert(format!("{name}/{role}"), policy);
         }
         let prefix = format!("{name}/");
         let functions = self
@@ -329,6 +383,9 @@ impl Cloud {
             }
         }
         self.functions.retain(|full, _| !own(full));
+        for (_, policy) in self.policies.iter().filter(|(full, _)| own(full)) {
+            self.gate.sts.remove(&policy.arn);
+        }
         self.policies.retain(|full, _| !own(full));
         self.environments.retain(|full, _| !own(full));
     }

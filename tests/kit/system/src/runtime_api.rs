@@ -24,8 +24,12 @@ use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc, oneshot, watch};
 
 /// What separates the head of a streamed answer from its body.
 const PRELUDE_END: [u8; 8] = [0; 8];
-/// Most sandboxes of a function.
+/// Most sandboxes of a function that work at once.
 const AT_ONCE: usize = 4;
+/// Most that wait for an event, of all tenants where they are isolated.
+const WAITING: usize = 8;
+/// Most bytes of a tenant's id, as Lambda has it.
+const TENANT_ID: usize = 256;
 
 /// What a sandbox answered to an event.
 #[derive(Debug)]
@@ -87,6 +91,8 @@ pub struct Spec {
     pub timeout: Duration,
     /// Its memory, in MB.
     pub memory: u64,
+    /// Whether each sandbox is one tenant's (`TenantIsolationMode: PER_TENANT`).
+    pub isolated: bool,
 }
 
 /// An event on its way to a sandbox.
@@ -449,11 +455,15 @@ async fn error(State(desk): State<Arc<Desk>>, UrlPath(id): UrlPath<String>, body
     StatusCode::ACCEPTED
 }
 
-/// A function: as many sandboxes as there are events at once, up to a bound, each used again when it is free.
+/// A function: as many sandboxes as there are events at once, up to a bound, each used again when it is free. Where it is isolated, each
+/// is used for the tenant of its first event alone.
 pub struct Function {
     spec: Spec,
     logs: PathBuf,
-    idle: Mutex<Vec<Sandbox>>,
+    /// With whose each is, the longest unused first.
+    idle: Mutex<Vec<(Option<String>, Sandbox)>>,
+    /// Of whom each sandbox was that was ever begun.
+    begun: Mutex<Vec<Option<String>>>,
     room: Arc<Semaphore>,
     billed: Mutex<Billed>,
 }
@@ -475,18 +485,56 @@ impl Function {
             spec,
             logs: logs.to_owned(),
             idle: Mutex::default(),
+            begun: Mutex::default(),
             room: Arc::new(Semaphore::new(AT_ONCE)),
             billed: Mutex::default(),
         })
     }
 
+    /// Why Lambda takes no event with this tenant's id, or with none.
+    #[must_use]
+    pub fn refuses(&self, tenant: Option<&str>) -> Option<&'static str> {
+        let is_id = |id: &str| {
+            let known = |c: char| c.is_ascii_alphanumeric() || "._:/=+-@ ".contains(c);
+            (1..=TENANT_ID).contains(&id.len()) && id.chars().all(known)
+        };
+        match (self.spec.isolated, tenant) {
+            (true, None) => Some(
+                "The invoked function is enabled with tenancy configuration. Add a valid tenant ID in your request and try again.",
+            ),
+            (false, Some(_)) => Some(
+                "The invoked function is not enabled with tenancy configuration. Remove the tenant ID from your request and try again.",
+            ),
+            (true, Some(id)) if !is_id(id) => Some("The tenant ID is not of the form that Lambda takes."),
+            _ => None,
+        }
+    }
+
     /// Hands an event to a free sandbox, or to a new one.
     pub async fn invoke(self: &Arc<Self>, event: Value) -> Reply {
+        self.invoke_for(None, event).await
+    }
+
+    /// The same for a tenant, where Lambda isolates them.
+    pub async fn invoke_for(self: &Arc<Self>, tenant: Option<&str>, event: Value) -> Reply {
+        if let Some(why) = self.refuses(tenant) {
+            let told = json!({ "errorType": "InvalidParameterValueException", "errorMessage": why });
+            return Reply::Failed(told);
+        }
+        let tenant = tenant.map(str::to_owned);
         let permit = self.room.clone().acquire_owned().await.expect("never closed");
-        let free = self.idle.lock().expect("no panic under the lock").pop();
+        let free = {
+            let mut idle = self.idle.lock().expect("no panic under the lock");
+            let last = idle.iter().rposition(|(whose, _)| *whose == tenant);
+            last.map(|at| idle.remove(at).1)
+        };
         let sandbox = match free.filter(Sandbox::lives) {
             Some(sandbox) => sandbox,
             None => {
+                self.begun
+                    .lock()
+                    .expect("no panic under the lock")
+                    .push(tenant.clone());
                 let sandbox = Sandbox::start(&self.spec, &self.logs).await;
                 // One that cannot be built; the next event starts another.
                 if !sandbox.comes_up().await {
@@ -496,7 +544,7 @@ impl Function {
             }
         };
         let begun = Instant::now();
-        let reply = sandbox.invoke(event).await;
+        let reply = sandbox.invoked(event, self.spec.timeout, tenant.clone()).await;
         let function = self.clone();
         tokio::spawn(async move {
             let lives = sandbox.free().await;
@@ -506,11 +554,11 @@ impl Function {
                 billed.time += begun.elapsed();
             }
             if lives {
-                function
-                    .idle
-                    .lock()
-                    .expect("no panic under the lock")
-                    .push(sandbox);
+                let mut idle = function.idle.lock().expect("no panic under the lock");
+                idle.push((tenant, sandbox));
+                if idle.len() > WAITING {
+                    let _oldest = idle.remove(0);
+                }
             }
             drop(permit);
         });
@@ -521,6 +569,12 @@ impl Function {
     #[must_use]
     pub fn is_of(&self, spec: &Spec) -> bool {
         self.spec == *spec
+    }
+
+    /// Of whom each sandbox was that was ever begun, the first one first.
+    #[must_use]
+    pub fn begun(&self) -> Vec<Option<String>> {
+        self.begun.lock().expect("no panic under the lock").clone()
     }
 
     /// What it has cost so far.

@@ -49,6 +49,12 @@ impl Template {
         Self::read("infra/tenant.yaml")
     }
 
+    /// The pool of tenants.
+    #[must_use]
+    pub fn pool() -> Self {
+        Self::read("infra/pool.yaml")
+    }
+
     /// Every resource by its logical id.
     #[must_use]
     pub fn resources(&self) -> BTreeMap<&str, &Value> {

@@ -192,8 +192,25 @@ impl Stack {
                 }
                 _ => panic!("If of {argument}"),
             },
+            ("Fn::Join", Value::Array(parts)) => match parts.as_slice() {
+                [Value::String(between), values] => match self.value(values) {
+                    Value::Array(values) => {
+                        let texts: Vec<String> = values.iter().map(|value| self.text(value)).collect();
+                        Value::from(texts.join(between))
+                    }
+                    other => panic!("Join of {other}"),
+                },
+                _ => panic!("Join of {argument}"),
+            },
             _ => panic!("{name} of {argument} is not understood"),
         }
+    }
+
+    /// Whether it has this resource, which can depend on a condition.
+    #[must_use]
+    pub fn makes(&self, id: &str) -> bool {
+        let condition = self.resource(id).get("Condition");
+        condition.is_none_or(|name| self.holds(name.as_str().expect("a condition's name")))
     }
 
     fn holds(&self, condition: &str) -> bool {
@@ -257,7 +274,11 @@ impl Stack {
 
     fn reference(&self, id: &str) -> Value {
         if let Some(value) = self.parameters.get(id) {
-            return value.clone();
+            let told = &self.template.document["Parameters"][id];
+            return match (value, told["Type"].as_str()) {
+                (Value::String(text), Some("CommaDelimitedList")) => text.split(',').collect(),
+                _ => value.clone(),
+            };
         }
         if id == "AWS::NoValue" {
             return Value::Null;
@@ -313,6 +334,7 @@ impl Stack {
                     own("LogGroupName")
                 )
             }
+            ("AWS::KMS::Key", "Arn") => format!("arn:aws:kms:{REGION}:{ACCOUNT}:key/{}-{id}", self.name),
             ("AWS::IAM::Role", "Arn") => format!("arn:aws:iam::{ACCOUNT}:role/{}-{id}", self.name),
             ("AWS::Serverless::Function", "Arn") => {
                 format!("arn:aws:lambda:{REGION}:{ACCOUNT}:function:{}-{id}", self.name)

@@ -87,6 +87,7 @@ impl Asked {
             environment,
             timeout: Duration::from_secs(30),
             memory: 256,
+            isolated: false,
         };
         Self { spec, event }
     }

@@ -1,5 +1,6 @@
 //! The services that functions call, behind the policy of whoever calls: DynamoDB (in this process, each request looked at
-//! before it goes there), SQS, Secrets Manager. Each function has addresses of its own, so that it is known who calls.
+//! before it goes there), SQS, Secrets Manager, STS, KMS, and Lambda itself. Each function has addresses of its own, so that it is known
+//! who calls; a call that a session of STS signed is judged by that session's role and tags.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +14,10 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use store::schema;
 
-use crate::policy::{Policy, Request};
+use super::kms::Kms;
+use super::sts::{Caller, Sts, Unknown};
+use crate::policy::{ATTRIBUTES, LEADING_KEYS, Policy, Request, SELECT};
+use crate::runtime_api::{Function, Reply};
 use crate::template::{ACCOUNT, REGION};
 
 /// What the services know.
@@ -22,6 +26,12 @@ pub struct Gate {
     pub database: String,
     /// The policies by caller.
     pub policies: Mutex<BTreeMap<String, Arc<Policy>>>,
+    /// The sessions of roles.
+    pub sts: Sts,
+    /// The keys that seal keys.
+    pub kms: Kms,
+    /// The functions by ARN.
+    pub functions: Mutex<BTreeMap<String, Arc<Function>>>,
     /// The secrets' values by ARN.
     pub secrets: Mutex<BTreeMap<String, String>>,
     /// Takes messages.
@@ -82,13 +92,25 @@ pub struct Write {
 }
 
 impl Gate {
-    fn asked(&self, caller: &str, requests: &[Request]) -> bool {
+    /// As whom somebody calls: as the session that signed, else as the function's own role.
+    fn caller(&self, function: &str, headers: &HeaderMap) -> Result<Caller, Box<Response>> {
+        let signed = self.sts.signed(headers).map_err(|why| {
+            Box::new(match why {
+                Unknown::Key => fault("UnrecognizedClientException", "the security token is not valid"),
+                Unknown::Expired => fault("ExpiredTokenException", "the security token has expired"),
+            })
+        })?;
+        if let Some(caller) = signed {
+            return Ok(caller);
+        }
         let policies = self.policies.lock().expect("no panic under the lock");
-        let Some(policy) = policies.get(caller) else {
-            return false;
-        };
-        // All are asked, so that all that is refused is known.
-        requests.iter().filter(|request| !policy.allows(request)).count() == 0
+        match policies.get(function) {
+            Some(policy) => Ok(Caller {
+                policy: policy.clone(),
+                tags: BTreeMap::new(),
+            }),
+            None => Err(Box::new(fault("AccessDeniedException", "nobody calls from here"))),
+        }
     }
 
     fn note(&self, caller: &str, action: &str) {
@@ -131,10 +153,19 @@ impl Gate {
 /// Answers a call of the AWS SDK.
 pub async fn answer(
     State(gate): State<Arc<Gate>>,
-    Path(caller): Path<String>,
+    Path(function): Path<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    let caller = match gate.caller(&function, &headers) {
+        Ok(caller) => caller,
+        Err(refused) => return *refused,
+    };
+    let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok());
+    if kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
+        gate.note(&function, "sts:AssumeRole");
+        return gate.sts.answer(&caller, &body);
+    }
     let target = headers
         .get("x-amz-target")
         .and_then(|value| value.to_str().ok())
@@ -144,20 +175,18 @@ pub async fn answer(
         return fault("SerializationException", "no JSON");
     };
     if service.starts_with("DynamoDB") {
-        return dynamodb(&gate, &caller, operation, request, &headers).await;
+        return dynamodb(&gate, (&function, &caller), operation, request, &headers).await;
     }
     match (service, operation) {
         ("AmazonSQS", "SendMessage" | "SendMessageBatch") => {
             let url = request["QueueUrl"].as_str().unwrap_or_default();
             let name = url.rsplit('/').next().unwrap_or_default();
-            let asked = Request {
-                action: "sqs:SendMessage".to_owned(),
-                resource: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
-                leading_keys: Vec::new(),
-                attributes: Vec::new(),
-            };
-            gate.note(&caller, &asked.action);
-            if !gate.asked(&caller, &[asked]) {
+            let asked = Request::new(
+                "sqs:SendMessage",
+                format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
+            );
+            gate.note(&function, &asked.action);
+            if !caller.may([asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
             }
             let trace = headers
@@ -186,14 +215,9 @@ pub async fn answer(
         }
         ("secretsmanager", "GetSecretValue") => {
             let id = request["SecretId"].as_str().unwrap_or_default();
-            let asked = Request {
-                action: "secretsmanager:GetSecretValue".to_owned(),
-                resource: id.to_owned(),
-                leading_keys: Vec::new(),
-                attributes: Vec::new(),
-            };
-            gate.note(&caller, &asked.action);
-            if !gate.asked(&caller, &[asked]) {
+            let asked = Request::new("secretsmanager:GetSecretValue", id);
+            gate.note(&function, &asked.action);
+            if !caller.may([asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
             }
             let secrets = gate.secrets.lock().expect("no panic under the lock");
@@ -204,19 +228,86 @@ pub async fn answer(
                 None => fault("ResourceNotFoundException", "no such secret"),
             }
         }
+        ("TrentService", operation) => {
+            let answer = gate.kms.asked(operation, &request).and_then(|asked| {
+                gate.note(&function, &asked.action);
+                match caller.may([asked]) {
+                    true => gate.kms.answer(operation, &request),
+                    false => Err(("AccessDeniedException", "the policy does not allow it")),
+                }
+            });
+            match answer {
+                Ok(answer) => axum::Json(answer).into_response(),
+                Err((kind, why)) => fault(kind, why),
+            }
+        }
         _ => fault("UnknownOperationException", target),
     }
 }
 
+/// Answers an `Invoke` of Lambda's: an event that a function is handed later, and once.
+pub async fn invoke(
+    State(gate): State<Arc<Gate>>,
+    Path((function, invoked)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let refused = |status: StatusCode, kind: &'static str, why: &str| {
+        let body = axum::Json(json!({ "Type": "User", "Message": why, "message": why }));
+        (status, [("x-amzn-errortype", kind)], body).into_response()
+    };
+    let caller = match gate.caller(&function, &headers) {
+        Ok(caller) => caller,
+        Err(refused) => return *refused,
+    };
+    gate.note(&function, "lambda:InvokeFunction");
+    if !caller.may([Request::new("lambda:InvokeFunction", invoked.as_str())]) {
+        let why = "the policy does not allow it";
+        return refused(StatusCode::FORBIDDEN, "AccessDeniedException", why);
+    }
+    let invalid = |why: &str| refused(StatusCode::BAD_REQUEST, "InvalidParameterValueException", why);
+    if text("x-amz-invocation-type") != Some("Event") {
+        return invalid("here functions are handed events alone");
+    }
+    let Ok(event) = serde_json::from_slice::<Value>(&body) else {
+        return refused(
+            StatusCode::BAD_REQUEST,
+            "InvalidRequestContentException",
+            "no JSON",
+        );
+    };
+    let functions = gate.functions.lock().expect("no panic under the lock");
+    let Some(found) = functions.get(&invoked).cloned() else {
+        return refused(
+            StatusCode::NOT_FOUND,
+            "ResourceNotFoundException",
+            "no such function",
+        );
+    };
+    drop(functions);
+    let tenant = text("x-amz-tenant-id").map(str::to_owned);
+    if let Some(why) = found.refuses(tenant.as_deref()) {
+        return invalid(why);
+    }
+    tokio::spawn(async move {
+        match found.invoke_for(tenant.as_deref(), event).await {
+            Reply::Answer(_) => {}
+            other => eprintln!("{invoked} of {tenant:?} gave {other:?}"),
+        }
+    });
+    StatusCode::ACCEPTED.into_response()
+}
+
 async fn dynamodb(
     gate: &Gate,
-    caller: &str,
+    (function, caller): (&str, &Caller),
     operation: &str,
     mut request: Value,
     headers: &HeaderMap,
 ) -> Response {
     let asked = requests(operation, &request);
-    if asked.is_empty() || !gate.asked(caller, &asked) {
+    if asked.is_empty() || !caller.may(asked) {
         return fault(
             "com.amazonaws.dynamodb.v20120810#AccessDeniedException",
             "the policy does not allow it",
@@ -242,8 +333,8 @@ async fn dynamodb(
         return StatusCode::BAD_GATEWAY.into_response();
     };
     let told: Value = serde_json::from_slice(&body).unwrap_or_default();
-    gate.note(caller, &format!("dynamodb:{operation}"));
-    gate.consumed(caller, operation, &request, &told["ConsumedCapacity"]);
+    gate.note(function, &format!("dynamodb:{operation}"));
+    gate.consumed(function, operation, &request, &told["ConsumedCapacity"]);
     (status, [("content-type", "application/x-amz-json-1.0")], body).into_response()
 }
 
@@ -290,15 +381,17 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
             name.as_str().unwrap_or_default()
         )
     };
-    let one = |action: &str, table: String, keys: Vec<String>| Request {
-        action: format!("dynamodb:{action}"),
-        resource: table,
-        leading_keys: keys,
-        attributes: Vec::new(),
+    let one = |action: &str, table: String, keys: Vec<String>| {
+        Request::new(format!("dynamodb:{action}"), table).with(LEADING_KEYS, keys)
     };
-    let naming = |asked: Request, part: &Value| Request {
-        attributes: attributes(part),
-        ..asked
+    let naming = |asked: Request, part: &Value| asked.with(ATTRIBUTES, attributes(part));
+    // A read that names no attributes is of all of them.
+    let selecting = |asked: Request, part: &Value| {
+        let select = match part["ProjectionExpression"].is_string() {
+            true => "SPECIFIC_ATTRIBUTES",
+            false => "ALL_ATTRIBUTES",
+        };
+        asked.with(SELECT, [part["Select"].as_str().unwrap_or(select)])
     };
     let key = |item: &Value| {
         item[schema::PARTITION]["S"]
@@ -308,7 +401,11 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
             .collect()
     };
     match operation {
-        "GetItem" | "DeleteItem" | "UpdateItem" => {
+        "GetItem" => {
+            let asked = one(operation, table(&request["TableName"]), key(&request["Key"]));
+            vec![selecting(naming(asked, request), request)]
+        }
+        "DeleteItem" | "UpdateItem" => {
             let asked = one(operation, table(&request["TableName"]), key(&request["Key"]));
             vec![naming(asked, request)]
         }
@@ -321,7 +418,8 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
             if let Some(index) = request["IndexName"].as_str() {
                 resource = format!("{resource}/index/{index}");
             }
-            vec![one(operation, resource, queried(request).into_iter().collect())]
+            let asked = one(operation, resource, queried(request).into_iter().collect());
+            vec![selecting(asked, request)]
         }
         "BatchGetItem" => entries(&request["RequestItems"])
             .map(|(name, wanted)| {
@@ -331,7 +429,8 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
                     .flatten()
                     .flat_map(key)
                     .collect();
-                one(operation, table(&Value::from(name.as_str())), keys)
+                let asked = one(operation, table(&Value::from(name.as_str())), keys);
+                selecting(asked, wanted)
             })
             .collect(),
         "BatchWriteItem" => entries(&request["RequestItems"])
@@ -357,7 +456,11 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
                         "Get" => ("GetItem", &part["Key"]),
                         _ => ("ConditionCheckItem", &part["Key"]),
                     };
-                    naming(one(action, table(&part["TableName"]), key(place)), part)
+                    let asked = naming(one(action, table(&part["TableName"]), key(place)), part);
+                    match action {
+                        "GetItem" => selecting(asked, part),
+                        _ => asked,
+                    }
                 })
                 .collect()
         }
@@ -425,7 +528,7 @@ mod tests {
             "ExpressionAttributeValues": { ":p": { "S": "acme#owner#1" }, ":s": { "S": "x" } },
         });
         let asked = requests("Query", &query);
-        assert_eq!(asked[0].leading_keys, ["acme#owner#1"]);
+        assert_eq!(asked[0].context[LEADING_KEYS], ["acme#owner#1"]);
         assert!(asked[0].resource.ends_with("table/t/index/by_owner"));
         let transaction = json!({ "TransactItems": [
             { "Put": { "TableName": "t", "Item": { "pk": { "S": "a" } } } },
@@ -433,7 +536,7 @@ mod tests {
         ] });
         let asked: Vec<String> = requests("TransactWriteItems", &transaction)
             .into_iter()
-            .map(|request| format!("{} {:?}", request.action, request.leading_keys))
+            .map(|request| format!("{} {:?}", request.action, request.context[LEADING_KEYS]))
             .collect();
         assert_eq!(
             asked,
@@ -446,9 +549,17 @@ mod tests {
             "ExpressionAttributeNames": { "#settings": "settings", "#brand": "status", "#accent": "prefix", "#s": "status" },
         });
         assert_eq!(
-            requests("UpdateItem", &update)[0].attributes,
+            requests("UpdateItem", &update)[0].context[ATTRIBUTES],
             ["pk", "settings", "sk", "status"]
         );
+        // Whoever reads says which attributes, or means all.
+        let mut read = json!({ "TableName": "t", "Key": { "pk": { "S": "acme" } } });
+        assert_eq!(requests("GetItem", &read)[0].context[SELECT], ["ALL_ATTRIBUTES"]);
+        read["ProjectionExpression"] = "#p, #prefix".into();
+        read["ExpressionAttributeNames"] = json!({ "#p": "place", "#prefix": "prefix" });
+        let asked = &requests("GetItem", &read)[0];
+        assert_eq!(asked.context[SELECT], ["SPECIFIC_ATTRIBUTES"]);
+        assert_eq!(asked.context[ATTRIBUTES], ["pk", "place", "prefix"]);
         assert_eq!(
             requests("Scan", &json!({ "TableName": "t" }))[0].action,
             "dynamodb:Scan"

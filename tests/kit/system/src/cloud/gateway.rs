@@ -1,4 +1,4 @@
-//! API Gateway, as far as the templates use it: a REST API's resources and methods, its proxy events, its answers.
+//! API Gateway, as far as the templates use it: a REST API's resources and methods, its authorizer, its proxy events, its answers.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,18 +11,37 @@ use futures_util::stream;
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
+use crate::policy;
 use crate::runtime_api::{Function, Reply};
-use crate::template::Stack;
+use crate::template::{ACCOUNT, REGION, Stack};
 
 /// One method of an API.
 #[derive(Debug, Clone)]
 pub struct Route {
-    /// The segments of its resource's path; `{proxy+}` stands for all that is left.
+    /// The segments of its resource's path; `{name}` stands for one, `{proxy+}` for all that is left.
     pub segments: Vec<String>,
     /// The function's logical id.
     pub function: String,
     /// Whether the integration streams.
     pub streams: bool,
+    /// The function that says who may come, by its logical id.
+    pub authorizer: Option<String>,
+    /// What the authorizer says that becomes the tenant whose sandbox is asked.
+    pub tenant: Option<String>,
+}
+
+/// Names the tenant to Lambda.
+const TENANT_HEADER: &str = "X-Amz-Tenant-Id";
+/// The API's id in every stack.
+const API: &str = "abc123";
+
+/// The function whose address stands in a `Fn::Sub`, by its logical id.
+fn addressed(uri: &Value) -> String {
+    let uri = uri["Fn::Sub"].as_str().expect("a function's address");
+    let function = uri
+        .split("${")
+        .find_map(|part| part.split_once(".Arn}").map(|(id, _)| id));
+    function.expect("a function").to_owned()
 }
 
 /// The routes of a stack's API.
@@ -40,23 +59,46 @@ pub fn routes(stack: &Stack) -> Vec<Route> {
         assert_eq!(place["Fn::GetAtt"], json!(["Api", "RootResourceId"]));
         segments
     };
+    let authorizers = stack.template.of_type("AWS::ApiGateway::Authorizer");
+    let authorizer = |method: &Value| match method["AuthorizationType"].as_str() {
+        Some("NONE") => None,
+        Some("CUSTOM") => {
+            let told = authorizers[method["AuthorizerId"]["Ref"].as_str().expect("an authorizer")];
+            let kind = (&told["Type"], &told["AuthorizerResultTtlInSeconds"]);
+            assert_eq!(kind, (&json!("REQUEST"), &json!(0)), "asked with each request");
+            Some(addressed(&told["AuthorizerUri"]))
+        }
+        other => panic!("who is authorized by {other:?}?"),
+    };
+    let tenant = |integration: &Value| {
+        let parameters = integration["RequestParameters"].as_object().into_iter().flatten();
+        let mut parameters = parameters.map(|(to, from)| {
+            assert_eq!(
+                to.strip_prefix("integration.request.header."),
+                Some(TENANT_HEADER)
+            );
+            let from = from
+                .as_str()
+                .and_then(|from| from.strip_prefix("context.authorizer."));
+            from.expect("what the authorizer says").to_owned()
+        });
+        parameters.next()
+    };
     let methods = stack.template.of_type("AWS::ApiGateway::Method");
     methods
         .values()
         .map(|method| {
             assert_eq!(method["HttpMethod"], "ANY");
-            let uri = method["Integration"]["Uri"]["Fn::Sub"]
-                .as_str()
-                .expect("a function's address");
-            let function = uri
-                .split("${")
-                .find_map(|part| part.split_once(".Arn}").map(|(id, _)| id))
-                .expect("a function");
-            Route {
+            let integration = &method["Integration"];
+            let route = Route {
                 segments: path(&method["ResourceId"]),
-                function: function.to_owned(),
-                streams: method["Integration"]["ResponseTransferMode"] == "STREAM",
-            }
+                function: addressed(&integration["Uri"]),
+                streams: integration["ResponseTransferMode"] == "STREAM",
+                authorizer: authorizer(method),
+                tenant: tenant(integration),
+            };
+            assert!(route.tenant.is_none() || route.authorizer.is_some(), "{route:?}");
+            route
         })
         .collect()
 }
@@ -146,23 +188,127 @@ impl Apis {
 /// Most bytes of a request.
 const PAYLOAD: usize = 10_000_000;
 
-/// The most special route that fits: a literal segment before `{proxy+}`, from left to right.
+/// A segment of a route.
+enum Segment<'a> {
+    /// `{proxy+}`: all that is left, and that is something.
+    Rest(&'a str),
+    /// `{name}`: any one.
+    One(&'a str),
+    /// This one.
+    Literal(&'a str),
+}
+
+fn segment(text: &str) -> Segment<'_> {
+    let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    match name.map(|name| (name, name.strip_suffix('+'))) {
+        None => Segment::Literal(text),
+        Some((name, None)) => Segment::One(name),
+        Some((_, Some(name))) => Segment::Rest(name),
+    }
+}
+
+/// The most special route that fits: from left to right, a literal segment before one of any name, and that before `{proxy+}`.
 fn find<'a>(routes: &'a [Route], path: &[&str]) -> Option<&'a Route> {
     let fits = |route: &&Route| {
-        let wanted: Vec<&str> = route.segments.iter().map(String::as_str).collect();
-        match wanted.split_last() {
-            Some((&"{proxy+}", before)) => path.len() > before.len() && path[..before.len()] == *before,
-            _ => wanted == path,
+        let mut left = path.iter();
+        let each = route.segments.iter().all(|wanted| match segment(wanted) {
+            Segment::Rest(_) => left.by_ref().count() > 0,
+            Segment::One(_) => left.next().is_some(),
+            Segment::Literal(wanted) => left.next() == Some(&wanted),
+        });
+        each && left.next().is_none()
+    };
+    let special = |route: &&Route| -> Vec<u8> {
+        let rank = |text: &String| match segment(text) {
+            Segment::Rest(_) => 0,
+            Segment::One(_) => 1,
+            Segment::Literal(_) => 2,
+        };
+        route.segments.iter().map(rank).collect()
+    };
+    routes.iter().filter(fits).max_by_key(special)
+}
+
+/// What the placeholders of a route stand for in a path.
+fn parameters(route: &Route, path: &str) -> Map<String, Value> {
+    let given: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let named = route
+        .segments
+        .iter()
+        .enumerate()
+        .filter_map(|(at, text)| match segment(text) {
+            Segment::Literal(_) => None,
+            Segment::One(name) => Some((name.to_owned(), Value::from(given[at]))),
+            Segment::Rest(name) => Some((name.to_owned(), Value::from(given[at..].join("/")))),
+        });
+    named.collect()
+}
+
+/// What the authorizer lets a request know, or the answer of the gateway where it lets it through nowhere.
+async fn authorized(
+    authorizer: &Arc<Function>,
+    request: &Value,
+) -> Result<Value, (&'static str, StatusCode)> {
+    let mut event = request.clone();
+    let told = event.as_object_mut().expect("an event");
+    told.remove("body");
+    told.remove("isBase64Encoded");
+    let path = request["path"]
+        .as_str()
+        .unwrap_or_default()
+        .trim_start_matches('/');
+    let stage = request["requestContext"]["stage"].as_str().unwrap_or_default();
+    let method = request["httpMethod"].as_str().unwrap_or_default();
+    let arn = format!("arn:aws:execute-api:{REGION}:{ACCOUNT}:{API}/{stage}/{method}/{path}");
+    told.insert("type".to_owned(), Value::from("REQUEST"));
+    told.insert("methodArn".to_owned(), Value::from(arn.as_str()));
+    let failed = ("AUTHORIZER_FAILURE", StatusCode::INTERNAL_SERVER_ERROR);
+    let answer = match authorizer.invoke(event).await {
+        Reply::Answer(answer) => answer,
+        // "Unauthorized" to the letter is an answer, too.
+        Reply::Failed(told) if told["errorMessage"] == "Unauthorized" => {
+            return Err(("UNAUTHORIZED", StatusCode::UNAUTHORIZED));
+        }
+        other => {
+            eprintln!("the authorizer gave {other:?}");
+            return Err(failed);
         }
     };
-    let literal = |route: &&Route| {
-        route
-            .segments
-            .iter()
-            .filter(|segment| *segment != "{proxy+}")
-            .count()
+    let (Some(principal), true) = (
+        answer["principalId"].as_str(),
+        answer["policyDocument"]["Statement"].is_array(),
+    ) else {
+        eprintln!("the authorizer gave {answer}");
+        return Err((
+            "AUTHORIZER_CONFIGURATION_ERROR",
+            StatusCode::INTERNAL_SERVER_ERROR,
+        ));
     };
-    routes.iter().filter(fits).max_by_key(literal)
+    let asked = policy::Request::new("execute-api:Invoke", arn);
+    if !policy::document_allows(&answer["policyDocument"], &asked) {
+        return Err(("ACCESS_DENIED", StatusCode::FORBIDDEN));
+    }
+    // What it says besides are texts to whoever reads them.
+    let mut context = Map::from_iter([("principalId".to_owned(), Value::from(principal))]);
+    for (name, value) in answer["context"].as_object().into_iter().flatten() {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(flag) => flag.to_string(),
+            other => panic!("an authorizer says no {other}"),
+        };
+        context.insert(name.clone(), Value::from(text));
+    }
+    Ok(Value::Object(context))
+}
+
+/// Says whose a request is, over whatever a client sent by that name.
+fn name_tenant(event: &mut Value, tenant: &str) {
+    for (list, value) in [("headers", json!(tenant)), ("multiValueHeaders", json!([tenant]))] {
+        let headers = event[list].as_object_mut().expect("headers");
+        headers.retain(|name, _| !name.eq_ignore_ascii_case(TENANT_HEADER));
+        headers.insert(TENANT_HEADER.to_owned(), value);
+    }
 }
 
 /// Answers a request below an API's stage.
@@ -187,9 +333,24 @@ pub async fn answer(State(apis): State<Arc<Apis>>, request: Request) -> Response
         return refused(&api, "REQUEST_TOO_LARGE", StatusCode::PAYLOAD_TOO_LARGE);
     };
     apis.requests.fetch_add(1, Ordering::Relaxed);
-    let event = event(&api.stage, route, &head, &path, &body);
+    let mut event = event(&api.stage, route, &head, &path, &body);
+    let mut tenant = None;
+    if let Some(authorizer) = &route.authorizer {
+        let told = match authorized(&api.functions[authorizer], &event).await {
+            Ok(told) => told,
+            Err((kind, status)) => return refused(&api, kind, status),
+        };
+        tenant = route
+            .tenant
+            .as_ref()
+            .and_then(|name| told[name].as_str().map(str::to_owned));
+        event["requestContext"]["authorizer"] = told;
+    }
+    if let Some(tenant) = &tenant {
+        name_tenant(&mut event, tenant);
+    }
     let function = &api.functions[&route.function];
-    match (function.invoke(event).await, route.streams) {
+    match (function.invoke_for(tenant.as_deref(), event).await, route.streams) {
         (Reply::Answer(answer), false) => buffered(&answer),
         (Reply::Stream(answer), true) => {
             let chunks = stream::unfold(answer.chunks, |mut chunks| async {
@@ -214,8 +375,16 @@ pub async fn answer(State(apis): State<Arc<Apis>>, request: Request) -> Response
 
 /// What the API says itself where no function is asked, or none answers.
 fn refused(api: &Api, kind: &str, status: StatusCode) -> Response {
-    let (own, headers, body) = &api.refusals[kind];
-    let mut response = Response::new(Body::from(body.clone()));
+    let default = match status.is_client_error() {
+        true => "DEFAULT_4XX",
+        false => "DEFAULT_5XX",
+    };
+    let told = api.refusals.get(kind).or_else(|| api.refusals.get(default));
+    let (own, headers, body) = told.unwrap_or_else(|| panic!("the API does not say what {kind} is"));
+    // In quotes, as the variable puts it in.
+    let reason = json!(status.canonical_reason()).to_string();
+    let body = body.replace("$context.error.messageString", &reason);
+    let mut response = Response::new(Body::from(body));
     *response.status_mut() = own.unwrap_or(status);
     append(&mut response, "content-type", &json!("application/json"));
     for (name, value) in headers {
@@ -257,9 +426,6 @@ fn event(stage: &str, route: &Route, head: &http::request::Parts, path: &str, bo
         }
     };
     let resource = format!("/{}", route.segments.join("/"));
-    let below = route.segments.len().saturating_sub(1);
-    let proxy = route.segments.last().is_some_and(|last| last == "{proxy+}");
-    let rest: Vec<&str> = path.trim_start_matches('/').split('/').skip(below).collect();
     json!({
         "resource": resource,
         "path": path,
@@ -268,21 +434,21 @@ fn event(stage: &str, route: &Route, head: &http::request::Parts, path: &str, bo
         "multiValueHeaders": all_headers,
         "queryStringParameters": none_if_empty(query),
         "multiValueQueryStringParameters": none_if_empty(all_query),
-        "pathParameters": if proxy { json!({ "proxy": rest.join("/") }) } else { Value::Null },
+        "pathParameters": none_if_empty(parameters(route, path)),
         "stageVariables": null,
         "requestContext": {
             "resourceId": "res123",
             "resourcePath": resource,
             "httpMethod": head.method.as_str(),
             "path": format!("/{stage}{path}"),
-            "accountId": crate::template::ACCOUNT,
+            "accountId": ACCOUNT,
             "protocol": "HTTP/1.1",
             "stage": stage,
-            "domainPrefix": "abc123",
-            "domainName": "abc123.execute-api.eu-north-1.amazonaws.com",
+            "domainPrefix": API,
+            "domainName": format!("{API}.execute-api.{REGION}.amazonaws.com"),
             "requestId": domain::MessageId::random(&domain::SystemEntropy).to_string(),
             "requestTimeEpoch": 1_767_225_600_000_u64,
-            "apiId": "abc123",
+            "apiId": API,
             "identity": { "sourceIp": "203.0.113.7", "userAgent": "tests/1.0" },
         },
         "body": if body.is_empty() { Value::Null } else { Value::from(String::from_utf8_lossy(body)) },

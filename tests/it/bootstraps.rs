@@ -8,5 +8,6 @@ mod events;
 mod iot;
 mod lambda;
 mod lifetime;
+mod pooled;
 mod streams;
 mod tenancy;

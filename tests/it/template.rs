@@ -433,11 +433,16 @@ fn the_routes_lead_to_the_functions_as_they_expect_it() {
             let environment = stack.environment(&route.function);
             let answers = if route.streams { "streaming" } else { "buffered" };
             assert_eq!(environment["ANSWERS"], answers, "{}", route.function);
-            let path = format!("/{}", route.segments.join("/"));
+            let mut path = format!("/{}", route.segments.join("/"));
             // In the pool a name stands for each tenant's, which a variable names otherwise.
-            let base = environment
+            let mut base = environment
                 .get("BASE_PATH")
                 .map(|base| base.replace("{tenant_name}", "{tenant}"));
+            // What stands before the pool with the tenant's base as its origin's path asks for documents below that.
+            if let Some(document) = path.strip_prefix("/t/{tenant}/.well-known/") {
+                path = format!("/.well-known/{document}");
+                base = base.and_then(|base| Some(base.strip_prefix("/t/{tenant}")?.to_owned()));
+            }
             // Documents before the path, which the function sees below it.
             if let Some(document) = path.strip_prefix("/.well-known/") {
                 let agent = document.strip_prefix("oauth-protected-resource");
@@ -472,6 +477,11 @@ fn the_routes_lead_to_the_functions_as_they_expect_it() {
             if stack.template.functions().contains_key(id) {
                 let environment = stack.environment(id);
                 let url = &environment[variable];
+                // In the pool the record says the tenant's base, which is below the pool's own where nothing stands before it.
+                let url = match url.strip_prefix("{base_url}") {
+                    Some(below) => format!("{}/t/{{tenant_name}}{below}", stack.output("BaseUrl")),
+                    None => url.clone(),
+                };
                 assert!(
                     url.ends_with(&format!("amazonaws.com/prod{}", environment["BASE_PATH"])),
                     "{id}: {url}"

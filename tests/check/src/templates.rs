@@ -123,7 +123,7 @@ pub(crate) fn every_function_of_the_repository_is_in_a_template_under_its_own_na
         // It holds connections to a broker: a process, which no gateway calls.
         .filter(|name| name != "mqtt_bridge")
         .collect();
-    let deployed: BTreeSet<String> = functions()
+    let deployed: BTreeSet<String> = functions_of_all()
         .iter()
         .map(|(stack, id)| {
             let package = stack.template.package(id);

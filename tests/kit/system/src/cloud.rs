@@ -19,11 +19,13 @@ use axum::Router;
 use axum::routing::post;
 use cli::onboarding::{BASE_URL, IDP_URL, OPERATOR, Plan, PlatformPlan, TenantStack};
 use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
+use edge::aws::{Caller, Service};
 use http::Method;
 use idp::NewUser;
+use outbound::Outbound;
 use sandbox::google::{CLIENT, Google};
 use serde_json::{Value, json};
-use store::{Order, OrderItem, OrderStatus, Store, Tables};
+use store::{Order, OrderItem, OrderStatus, Pooled, Store, Tables};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use url::Url;
@@ -67,6 +69,8 @@ pub struct Cloud {
     operator: Option<SigningKey>,
     sessions: BTreeMap<String, SigningKey>,
     tenants: BTreeMap<String, Tenant>,
+    /// What the records of the tenants in the pool say, by their names.
+    pooled: BTreeMap<String, Pooled>,
     apis: Arc<gateway::Apis>,
     sources: Arc<Mutex<Sources>>,
     account: operator::Account,
@@ -104,39 +108,108 @@ impl Cloud {
             .map(|(tenant, plan)| ((*tenant).to_owned(), stack_of(plan).over(&platform)))
             .collect();
         stacks.insert("platform".to_owned(), platform);
-        let mut secrets = secrets(&stacks, &plan_of_all, &plans);
+        cloud.fill(&stacks, &plan_of_all, &plans).await;
+        for (name, stack) in stacks {
+            cloud.deploy(&name, stack, program);
+        }
+        cloud.register_platform().await;
+        for plan in plans.values() {
+            cloud.onboard(plan).await;
+        }
+        cloud
+    }
+
+    /// Deploys the platform and the pool, and onboards the tenants of these prefixes into it.
+    pub async fn start_pooled(tenants: &[&str]) -> Self {
+        let mut cloud = Self::empty().await;
+        let (platform, plan_of_all) = cloud.planned().await;
+        let pool = cloud.pool_over(&platform);
+        let stacks = BTreeMap::from([("platform".to_owned(), platform), (POOL.to_owned(), pool)]);
+        cloud.fill(&stacks, &plan_of_all, &BTreeMap::new()).await;
+        for (name, stack) in stacks {
+            cloud.deploy(&name, stack, &program);
+        }
+        cloud.register_platform().await;
+        for prefix in tenants {
+            let tenant = Tenant::from_prefix(prefix).expect("a tenant");
+            let plan = plan(&tenant, &format!("{}/t/{}", cloud.url(POOL), tenant.name()));
+            let pooled = cloud.sealed(&plan).await;
+            cloud.pooled.insert(tenant.name().to_owned(), pooled);
+            cloud.onboard(&plan).await;
+        }
+        cloud
+    }
+
+    /// Fills the secrets of stacks.
+    async fn fill(
+        &mut self,
+        stacks: &BTreeMap<String, Stack>,
+        platform: &PlatformPlan,
+        plans: &BTreeMap<&str, Plan>,
+    ) {
+        let mut secrets = secrets(stacks, platform, plans);
         let consent = stacks["platform"].environment("CalendarAgentFunction")["CONSENT_BASE_URL"].clone();
-        let google = cloud.serve_google(&consent).await;
+        let google = self.serve_google(&consent).await;
         let known = secrets
             .iter_mut()
             .find(|(name, _)| name.contains("calendar-providers"));
         *known.expect("the secret").1 = google;
-        *cloud.gate.secrets.lock().expect("no panic under the lock") = secrets;
-        for (name, stack) in stacks {
-            cloud.deploy(&name, stack, program);
+        *self.gate.secrets.lock().expect("no panic under the lock") = secrets;
+    }
+
+    /// What a plan's tenant has in its record where it is in the pool: its keys, sealed by an operator's call of KMS.
+    async fn sealed(&self, plan: &Plan) -> Pooled {
+        let tenant = &plan.stack.tenant;
+        let parameter = |name: &str| {
+            let given = plan.parameters.iter().find(|(known, _)| *known == name);
+            given.expect("a parameter").1.clone()
+        };
+        let base_url = parameter("PublicUrl");
+        let key = self.stacks[POOL].output("KeysOfTenants");
+        let may = json!({ "Statement": [{
+            "Sid": "SealsKeys", "Effect": "Allow", "Action": "kms:GenerateDataKey", "Resource": key,
+        }] });
+        let operator = Policy::of_document("arn:aws:iam::123456789012:role/operator", &may);
+        let mut policies = self.gate.policies.lock().expect("no panic under the lock");
+        policies.insert("operator".to_owned(), Arc::new(operator));
+        drop(policies);
+        let kms = Service {
+            name: "kms",
+            endpoint: format!("{}/operator", self.services).parse().expect("an address"),
+            region: None,
+        };
+        let reach = outbound::Policy {
+            allow_loopback: true,
+            ..outbound::Policy::default()
+        };
+        let way = (Caller::own(), Outbound::new(reach, Arc::new(SystemEntropy)));
+        let idp = self.stacks["platform"].output("IdpUrl");
+        let mut secrets = BTreeMap::new();
+        for (name, value) in &plan.secrets {
+            let value = filled(value.expose_secret(), &base_url, &idp).into();
+            let sealed = edge::secrets::seal((&kms, &key), &way, (tenant, name), &value, &SystemEntropy);
+            secrets.insert((*name).to_owned(), sealed.await.expect("KMS seals"));
         }
-        for (tenant, plan) in &plans {
-            let (_, pem) = plan
-                .secrets
-                .iter()
-                .find(|(name, _)| *name == "session-key")
-                .expect("a key");
-            let key = SigningKey::from_pem(pem).expect("a key");
-            cloud.sessions.insert((*tenant).to_owned(), key);
-            let prefixed = plan.stack.tenant.clone();
-            cloud.tenants.insert((*tenant).to_owned(), prefixed);
-            cloud.onboard(tenant, plan).await;
+        Pooled {
+            host_path: parameter("HostPath"),
+            horizon_path: parameter("HorizonPath"),
+            session_public_key: parameter("SessionPublicKey"),
+            base_url,
+            secrets,
         }
-        cloud
+    }
+
+    /// The pool's stack as it is to be deployed.
+    fn pool_over(&self, platform: &Stack) -> Stack {
+        let address = self.url(POOL);
+        Stack::new(Template::pool(), "switchyard-pool", &[("PublicUrl", &address)]).over(platform)
     }
 
     /// Deploys the platform and the pool, which has no tenant yet.
     pub async fn start_pool(program: &dyn Fn(&str) -> PathBuf) -> Self {
         let mut cloud = Self::empty().await;
         let (platform, _) = cloud.planned().await;
-        let address = cloud.url(POOL);
-        let pool =
-            Stack::new(Template::pool(), "switchyard-pool", &[("PublicUrl", &address)]).over(&platform);
+        let pool = cloud.pool_over(&platform);
         cloud.deploy("platform", platform, program);
         cloud.deploy(POOL, pool, program);
         cloud
@@ -187,6 +260,7 @@ impl Cloud {
             operator: None,
             sessions: BTreeMap::new(),
             tenants: BTreeMap::new(),
+            pooled: BTreeMap::new(),
             apis: Arc::default(),
             sources: Arc::default(),
             account: operator::Account::default(),
@@ -439,16 +513,25 @@ impl Cloud {
     }
 
     /// What `infra/deploy.sh` does with a plan once the stack is there.
-    async fn onboard(&self, tenant: &str, plan: &Plan) {
-        let stack = &self.stacks[tenant];
+    async fn onboard(&mut self, plan: &Plan) {
         let name = plan.stack.tenant.clone();
+        let tenant = name.name();
+        let session = plan.secrets.iter().find(|(name, _)| *name == "session-key");
+        let session = SigningKey::from_pem(&session.expect("a key").1).expect("a key");
+        self.sessions.insert(tenant.to_owned(), session);
+        self.tenants.insert(tenant.to_owned(), name.clone());
+        let idp = self.stacks["platform"].output("IdpUrl");
         for item in &plan.items {
-            let item: Value =
-                serde_json::from_str(&filled(&item.to_string(), &self.stacks, tenant)).expect("JSON");
+            let item = filled(&item.to_string(), &self.base(tenant), &idp);
+            let item: Value = serde_json::from_str(&item).expect("JSON");
             self.put_item(&format!("switchyard-{STAGE}-identity"), &item)
                 .await;
         }
         self.store.tenants().add(&name).await.expect("a known tenant");
+        if let Some(pooled) = self.pooled.get(tenant) {
+            let placed = self.store.tenants().place_in_pool(&name, pooled).await;
+            assert!(placed.expect("the table"), "a known tenant");
+        }
         let now = SystemClock.now();
         let ada = self.store.identity().find_user(&name, "ada").await;
         let order = Order {
@@ -468,17 +551,33 @@ impl Cloud {
             .put_order(&name, &order)
             .await
             .expect("an order");
+        let horizon = match self.pooled.get(tenant) {
+            Some(pooled) => format!("{}/a/horizon/{}", pooled.base_url, pooled.horizon_path),
+            None => self.stacks[tenant].output("HorizonAgentUrl"),
+        };
+        self.register("horizon", &horizon, Some(tenant)).await;
+    }
+
+    /// Registers the agents of the platform.
+    async fn register_platform(&self) {
         let platform = &self.stacks["platform"];
-        self.register("weather", &platform.output("WeatherAgentUrl"), None)
-            .await;
-        self.register("airbnb", &platform.output("AirbnbAgentUrl"), None)
-            .await;
-        self.register("calendar", &platform.output("CalendarAgentUrl"), None)
-            .await;
-        self.register("report", &platform.output("ReportAgentUrl"), None)
-            .await;
-        self.register("horizon", &stack.output("HorizonAgentUrl"), Some(tenant))
-            .await;
+        for (kind, output) in [
+            ("weather", "WeatherAgentUrl"),
+            ("airbnb", "AirbnbAgentUrl"),
+            ("calendar", "CalendarAgentUrl"),
+            ("report", "ReportAgentUrl"),
+        ] {
+            self.register(kind, &platform.output(output), None).await;
+        }
+    }
+
+    /// Where a tenant's users go.
+    #[must_use]
+    pub fn base(&self, tenant: &str) -> String {
+        match self.pooled.get(tenant) {
+            Some(pooled) => pooled.base_url.clone(),
+            None => self.stacks[tenant].output("BaseUrl"),
+        }
     }
 
     async fn put_item(&self, table: &str, item: &Value) {
@@ -505,11 +604,7 @@ impl Cloud {
         let url = self.stacks["platform"].output("RegistryUrl");
         let name = tenant.map(|tenant| Tenant::parse(tenant).expect("a tenant's name"));
         let (issuer, key, scope) = match tenant {
-            Some(tenant) => (
-                self.stacks[tenant].output("BaseUrl"),
-                &self.sessions[tenant],
-                "registry:write",
-            ),
+            Some(tenant) => (self.base(tenant), &self.sessions[tenant], "registry:write"),
             None => (OPERATOR.to_owned(), self.operator(), "registry:admin"),
         };
         let grant = Grant {
@@ -595,7 +690,7 @@ impl Cloud {
     /// A new guest of a tenant.
     #[must_use]
     pub fn user(&self, tenant: &str) -> User {
-        User::new(&self.stacks[tenant].output("BaseUrl"))
+        User::new(&self.base(tenant))
     }
 
     /// What the sweeper's schedule does every minute.
@@ -708,9 +803,8 @@ fn stack_of(plan: &Plan) -> Stack {
 }
 
 /// A file of a plan once the addresses are known.
-fn filled(text: &str, stacks: &BTreeMap<String, Stack>, tenant: &str) -> String {
-    text.replace(BASE_URL, &stacks[tenant].output("BaseUrl"))
-        .replace(IDP_URL, &stacks["platform"].output("IdpUrl"))
+fn filled(text: &str, base: &str, idp: &str) -> String {
+    text.replace(BASE_URL, base).replace(IDP_URL, idp)
 }
 
 /// The values that an operator puts in after the first deployment.
@@ -730,7 +824,10 @@ fn secrets(
             let found = known.iter().find(|(name, _)| *name == last);
             let (_, value) = found.unwrap_or_else(|| panic!("nobody knows what the secret {id} holds"));
             let value = match plan {
-                Some(_) => filled(value.expose_secret(), stacks, name),
+                Some(_) => {
+                    let (base, idp) = (stack.output("BaseUrl"), stacks["platform"].output("IdpUrl"));
+                    filled(value.expose_secret(), &base, &idp)
+                }
                 None => value.expose_secret().to_owned(),
             };
             all.insert(arn, value);

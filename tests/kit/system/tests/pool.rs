@@ -68,10 +68,16 @@ async fn the_authorizer_says_whose_sandbox_a_request_comes_to() {
             None,
         ),
         (
-            "/a/host/acme/0f1e/message:send",
+            "/t/acme/a/host/0f1e/message:send",
             "acme.1",
-            "/a/host/{tenant}/{proxy+}",
+            "/t/{tenant}/a/host/{proxy+}",
             Some("0f1e/message:send"),
+        ),
+        (
+            "/.well-known/oauth-protected-resource/t/acme/a/host/0f1e",
+            "acme.1",
+            "/.well-known/oauth-protected-resource/t/{tenant}/a/host/{proxy+}",
+            Some("0f1e"),
         ),
     ] {
         let (status, told) = get(&cloud, path, &lies).await;
@@ -116,9 +122,8 @@ async fn the_authorizer_says_whose_sandbox_a_request_comes_to() {
         ("/t/nobody/api/chat", 404, "not_found"),
         ("/t/elsewhere/api/chat", 404, "not_found"),
         ("/t", 404, "not_found"),
-        ("/a/host", 404, "not_found"),
-        ("/a/host/acme", 404, "not_found"),
-        ("/a/weather/acme/0f1e", 404, "not_found"),
+        ("/a/host/acme/0f1e", 404, "not_found"),
+        ("/.well-known/oauth-protected-resource/t/acme", 404, "not_found"),
         ("/t/unknown", 401, "bad_request"),
         ("/t/broken", 500, "unavailable"),
         ("/t/odd", 500, "unavailable"),

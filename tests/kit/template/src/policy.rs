@@ -165,6 +165,19 @@ impl Policy {
         }
     }
 
+    /// The policy of somebody outside the stacks, such as an operator.
+    #[must_use]
+    pub fn of_document(arn: &str, document: &Value) -> Self {
+        Self {
+            arn: arn.to_owned(),
+            longest_session: 0,
+            statements: Statement::all(document),
+            trust: Vec::new(),
+            used: Mutex::default(),
+            refused: Mutex::default(),
+        }
+    }
+
     /// Whether it is allowed; remembered either way.
     pub fn allows(&self, request: &Request) -> bool {
         let matching = matching(&self.statements, request);

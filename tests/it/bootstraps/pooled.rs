@@ -1,0 +1,183 @@
+//! The pool deployed: two tenants in one stack, behind one API, in sandboxes that Lambda isolates. Every call to AWS is judged by the role
+//! that the function acts as for its tenant, with the tags of its session.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use system_testing::User;
+use system_testing::browser::Browser;
+use system_testing::cloud::{Cloud, PASSWORD};
+use url::Url;
+
+use super::deployed::link;
+
+/// The pool's isolated functions.
+const ISOLATED: [&str; 5] = [
+    "ChatApiFunction",
+    "HorizonAgentFunction",
+    "HostAgentFunction",
+    "OauthCallbackFunction",
+    "WebhookReceiverFunction",
+];
+
+/// Whose sandboxes were ever begun.
+fn begun(cloud: &Cloud) -> Vec<String> {
+    let each = ISOLATED.iter().map(|id| &cloud.functions[&format!("pool/{id}")]);
+    let whose = each.flat_map(|function| function.begun());
+    whose.map(|whose| whose.expect("each is a tenant's")).collect()
+}
+
+async fn consent(cloud: &Cloud, user: &User, tenant: &str, waiting: &Value) {
+    let path = Url::parse(&cloud.base(tenant))
+        .expect("an address")
+        .path()
+        .to_owned();
+    let mut browser = user.browser(&path);
+    let page = browser.open(&link(waiting)).await;
+    let page = browser
+        .submit(&page, &[("username", "ada"), ("password", PASSWORD)])
+        .await;
+    let page = browser.submit(&page, &[]).await;
+    assert_eq!(page.status, 200, "{page:?}\n{}", cloud.logs());
+}
+
+/// Ada of a tenant, signed in to its chat.
+async fn signed_in(cloud: &Cloud, tenant: &str) -> (User, String) {
+    let base = cloud.base(tenant);
+    let mut browser = Browser::default();
+    let login = json!({ "username": "ada", "password": PASSWORD });
+    let start = format!("{base}/signin?return=accounts");
+    let page = system_testing::oauth::agree(&mut browser, &start, &login).await;
+    assert_eq!(
+        page.url.as_str(),
+        format!("{base}/accounts"),
+        "{page:?}\n{}",
+        cloud.logs()
+    );
+    let session = browser.cookies().find(|(_, value)| value.starts_with("sws_"));
+    let (name, value) = session.expect("a session");
+    let cookie = format!("{name}={value}");
+    let ada = cloud.user(tenant);
+    ada.resume(&cookie);
+    assert_eq!(ada.get("/api/session").await.json()["username"], "ada");
+    (ada, cookie)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
+    let cloud = Cloud::start_pooled(&["acme.7f3a9c2e", "globex"]).await;
+    let (acme, cookie) = signed_in(&cloud, "acme").await;
+    let (globex, _) = signed_in(&cloud, "globex").await;
+    let mut tasks = Vec::new();
+    for (tenant, user) in [("acme", &acme), ("globex", &globex)] {
+        // A prompt, the agent of everybody, its news.
+        let asked = user.chat("trip", "m1", "Will it rain in Oslo tomorrow?").await;
+        assert_eq!(asked.status, 200, "{asked:?}\n{}", cloud.logs());
+        let done = user.until(&asked.task_id(), &["completed"]).await;
+        assert!(done["artifacts"].to_string().contains("Oslo"), "{done:#}");
+        assert!(user.get("/api/chats/trip/messages").await.text.contains("Oslo"));
+        // A consent, the agent of this tenant, what it keeps of it.
+        let asked = user.chat("orders", "m1", "Where is my order 1001?").await;
+        let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
+        consent(&cloud, user, tenant, &waiting).await;
+        let done = user.until(&asked.task_id(), &["completed"]).await;
+        let own = format!("Rocket skates of {tenant}");
+        assert!(
+            done["artifacts"].to_string().contains(&own),
+            "{done:#}\n{}",
+            cloud.logs()
+        );
+        tasks.push(asked.task_id());
+    }
+
+    // The same request from the same place, with the same cookie, to one right after the other.
+    let path = format!("/api/tasks/{}", tasks[0]);
+    let stranger = cloud.user("globex");
+    stranger.resume(&cookie);
+    for _ in 0..3 {
+        assert_eq!(acme.get(&path).await.status, 200);
+        assert_eq!(globex.get(&path).await.status, 404);
+        assert_eq!(acme.get("/api/session").await.json()["username"], "ada");
+        assert_ne!(stranger.get("/api/session").await.json()["username"], "ada");
+    }
+
+    // Whatever a client says of it, the path says whose a request is.
+    let own = ["acme.7f3a9c2e", "globex"];
+    let lies = async |tenant: &str, said: &str| {
+        let url = format!("{}/api/session", cloud.base(tenant));
+        let asked = system_testing::user::http()
+            .get(url)
+            .header("X-Amz-Tenant-Id", said);
+        let answer = asked.header("cookie", &cookie).send().await.expect("an answer");
+        answer.json::<Value>().await.expect("JSON")["username"].clone()
+    };
+    assert_eq!(lies("acme", own[1]).await, "ada");
+    assert_ne!(lies("globex", own[0]).await, "ada");
+
+    // A name that is nobody's opens no sandbox.
+    let before = begun(&cloud);
+    for name in [
+        "made-up",
+        "acme.7f3a9c2e",
+        "acme.00000001",
+        "ACME",
+        "acm",
+        "globex%2F",
+        "*",
+    ] {
+        let base = cloud.base("acme").replace("/t/acme", &format!("/t/{name}"));
+        for path in ["", "/api/session", "/a/host/0f1e", "/signin"] {
+            let asked = system_testing::user::http().get(format!("{base}{path}"));
+            let answer = asked
+                .header("X-Amz-Tenant-Id", own[0])
+                .send()
+                .await
+                .expect("an answer");
+            assert_eq!(answer.status(), 404, "{name}{path}");
+            let told: Value = answer.json().await.expect("JSON");
+            assert_eq!(told["error"], "not_found", "{name}{path}");
+        }
+    }
+    assert_eq!(begun(&cloud), before);
+    let whose: BTreeSet<&str> = before.iter().map(String::as_str).collect();
+    assert_eq!(whose, BTreeSet::from(own));
+
+    // Who is suspended is let in no more, by the second.
+    let tenant = domain::Tenant::from_prefix(own[0]).expect("a tenant");
+    let now = domain::Clock::now(&domain::SystemClock);
+    assert!(
+        cloud
+            .store
+            .tenants()
+            .suspend(&tenant, Some(now))
+            .await
+            .expect("the table")
+    );
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    assert_eq!(acme.get("/api/session").await.status, 404);
+    assert_eq!(globex.get("/api/session").await.status, 200);
+    assert!(
+        cloud
+            .store
+            .tenants()
+            .suspend(&tenant, None)
+            .await
+            .expect("the table")
+    );
+
+    // Nobody asked for more than the roles allow, and what they allow is what a silo's do.
+    for _ in 0..50 {
+        if cloud.quiet() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(cloud.refusals(), Vec::<String>::new(), "{}", cloud.logs());
+    let dead = cloud
+        .dead_letters
+        .lock()
+        .expect("no panic under the lock")
+        .clone();
+    assert_eq!(dead, Vec::<Value>::new(), "{}", cloud.logs());
+}

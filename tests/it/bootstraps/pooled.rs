@@ -43,7 +43,7 @@ async fn consent(cloud: &Cloud, user: &User, tenant: &str, waiting: &Value) {
 }
 
 /// Ada of a tenant, signed in to its chat.
-async fn signed_in(cloud: &Cloud, tenant: &str) -> (User, String) {
+async fn signed_in(cloud: &Cloud, tenant: &str) -> User {
     let base = cloud.base(tenant);
     let mut browser = Browser::default();
     let login = json!({ "username": "ada", "password": PASSWORD });
@@ -57,18 +57,17 @@ async fn signed_in(cloud: &Cloud, tenant: &str) -> (User, String) {
     );
     let session = browser.cookies().find(|(_, value)| value.starts_with("sws_"));
     let (name, value) = session.expect("a session");
-    let cookie = format!("{name}={value}");
     let ada = cloud.user(tenant);
-    ada.resume(&cookie);
+    ada.resume(&format!("{name}={value}"));
     assert_eq!(ada.get("/api/session").await.json()["username"], "ada");
-    (ada, cookie)
+    ada
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
     let cloud = Cloud::start_pooled(&["acme.7f3a9c2e", "globex"]).await;
-    let (acme, cookie) = signed_in(&cloud, "acme").await;
-    let (globex, _) = signed_in(&cloud, "globex").await;
+    let acme = signed_in(&cloud, "acme").await;
+    let globex = signed_in(&cloud, "globex").await;
     let mut tasks = Vec::new();
     for (tenant, user) in [("acme", &acme), ("globex", &globex)] {
         // A prompt, the agent of everybody, its news.
@@ -93,12 +92,15 @@ async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
 
     // The same request from the same place, with the same cookie, to one right after the other.
     let path = format!("/api/tasks/{}", tasks[0]);
-    let stranger = cloud.user("globex");
-    stranger.resume(&cookie);
+    let cookie = async || {
+        assert_eq!(acme.get("/api/session").await.json()["username"], "ada");
+        acme.cookie().expect("a cookie")
+    };
     for _ in 0..3 {
         assert_eq!(acme.get(&path).await.status, 200);
         assert_eq!(globex.get(&path).await.status, 404);
-        assert_eq!(acme.get("/api/session").await.json()["username"], "ada");
+        let stranger = cloud.user("globex");
+        stranger.resume(&cookie().await);
         assert_ne!(stranger.get("/api/session").await.json()["username"], "ada");
     }
 
@@ -109,7 +111,11 @@ async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
         let asked = system_testing::user::http()
             .get(url)
             .header("X-Amz-Tenant-Id", said);
-        let answer = asked.header("cookie", &cookie).send().await.expect("an answer");
+        let answer = asked
+            .header("cookie", cookie().await)
+            .send()
+            .await
+            .expect("an answer");
         answer.json::<Value>().await.expect("JSON")["username"].clone()
     };
     assert_eq!(lies("acme", own[1]).await, "ada");

@@ -30,6 +30,10 @@ fn of_no_use(stack: &Stack, id: &str) -> BTreeSet<&'static str> {
     if !may(stack, id, "secretsmanager:GetSecretValue") {
         unused.insert("AWS_ENDPOINT_URL_SECRETS_MANAGER");
     }
+    // It acts for a tenant as another role does, and opens keys of the tenant's record by that.
+    if !stacks::tenant_roles(stack).contains_key(id) {
+        unused.extend(["AWS_ENDPOINT_URL_KMS", "AWS_ENDPOINT_URL_STS", "TENANT_ROLE"]);
+    }
     let is_routed = routes(stack).into_iter().any(|route| route.function == id);
     if !is_routed {
         unused.insert("ANSWERS");
@@ -42,9 +46,12 @@ fn of_no_use(stack: &Stack, id: &str) -> BTreeSet<&'static str> {
 
 /// The settings that a function reads where it has these.
 fn read_by(package: &str, variables: BTreeMap<String, String>) -> BTreeSet<String> {
+    read_from(package, Env::of(variables))
+}
+
+fn read_from(package: &str, mut env: Env) -> BTreeSet<String> {
     let functions = local::functions(&host_agent::Patience::default(), None);
     let function = functions.iter().find(|function| function.name == package);
-    let mut env = Env::of(variables);
     let read = function
         .unwrap_or_else(|| panic!("the local system does not know {package}"))
         .read(&mut env);
@@ -69,6 +76,44 @@ fn each_function_gets_exactly_the_settings_that_it_reads_and_they_are_good() {
             given, read,
             "{id}: the template's variables and those that {package} reads"
         );
+    }
+}
+
+/// What a function of the pool reads once its tenant is known comes from its template, or from the tenant's record alone; and each variable
+/// of the template is read by somebody: by the function, or by what builds it for its tenant.
+#[test]
+fn a_function_of_the_pool_gets_what_it_reads_from_its_template_and_its_tenants_record() {
+    let stack = pool();
+    let acme = domain::Tenant::from_prefix("acme.7f3a9c2e").unwrap();
+    let pooled = store::Pooled {
+        base_url: "https://pool.example/t/acme".to_owned(),
+        host_path: "0f1e".to_owned(),
+        horizon_path: "2d3c".to_owned(),
+        session_public_key: r#"{"kty":"EC","crv":"P-256","x":"YQ","y":"YQ"}"#.to_owned(),
+        ..store::Pooled::default()
+    };
+    // Lambda's own words, and what says in a silo that its keys have changed: in the pool those are a changed record.
+    let elsewhere = BTreeSet::from(["AWS_REGION", "KEYS_EDITION", "TENANT_ID", "TENANT_PREFIX"]);
+    for id in stacks::tenant_roles(&stack).keys() {
+        let package = stack.template.package(id);
+        let variables = stack.environment(id);
+        let env = Env::of(variables.clone()).in_pool(&acme, &pooled).unwrap();
+        let read = read_from(package, env);
+        let unused = of_no_use(&stack, id);
+        let known = |name: &&String| {
+            let name = name.as_str();
+            !elsewhere.contains(name) && !unused.contains(name) && !domain::DEPLOYMENT.contains(&name)
+        };
+        let missing: Vec<&String> = read
+            .iter()
+            .filter(known)
+            .filter(|name| !variables.contains_key(*name))
+            .collect();
+        assert_eq!(missing, Vec::<&String>::new(), "{id} reads what nobody says");
+        let mut unread: BTreeSet<&str> = variables.keys().map(String::as_str).collect();
+        unread.retain(|name| !read.contains(*name));
+        let whoever_builds_it = BTreeSet::from(["TENANCY"]);
+        assert_eq!(unread, whoever_builds_it, "{id} is told what nobody reads");
     }
 }
 
@@ -187,7 +232,7 @@ fn the_tables_are_those_that_the_store_creates() {
 #[test]
 fn queues_repeat_only_what_failed_and_keep_dead_letters() {
     let mut triggered = 0;
-    for (stack, id) in functions() {
+    for (stack, id) in functions_of_all() {
         let function = stack.template.functions()[id.as_str()].clone();
         for event in function["Events"]
             .as_object()
@@ -231,12 +276,33 @@ fn queues_repeat_only_what_failed_and_keep_dead_letters() {
                 "{dead} keeps what it gets for longer"
             );
             // The sweeper, and whoever is configured by hand, find the queue by this name.
-            let agent = stack.environment(&id)["WAKE_QUEUES"].clone();
-            let agent: BTreeMap<String, String> = serde_json::from_str(&agent).unwrap();
-            assert_eq!(agent.len(), 1, "{id} wakes itself alone");
+            let url = stack.text(&json!({ "Ref": queue_id }));
+            let named = |variable: &str, id: &str| -> BTreeMap<String, String> {
+                serde_json::from_str(&stack.environment(id)[variable]).unwrap()
+            };
+            let woken = match id.as_str() {
+                // The pool's router hands a wake on to the function whose queue it would be.
+                "WakeRouterFunction" => {
+                    let agent = queue_id.trim_end_matches("Queue");
+                    let function = format!("{agent}AgentFunction");
+                    let arn = stack.text(&json!({ "Fn::GetAtt": [function, "Arn"] }));
+                    let handed = &named("WAKE_FUNCTIONS", &id)[&agent.to_lowercase()];
+                    assert_eq!(*handed, arn);
+                    // What is lost then the sweeper finds: Lambda need not repeat it.
+                    let told = stack.template.of_type("AWS::Lambda::EventInvokeConfig");
+                    let retries = told
+                        .values()
+                        .find(|told| told["FunctionName"]["Ref"] == *function);
+                    assert_eq!(retries.unwrap()["MaximumRetryAttempts"], 0, "{function}");
+                    function
+                }
+                _ => id.clone(),
+            };
+            let agent = named("WAKE_QUEUES", &woken);
             assert_eq!(
-                agent.values().next().unwrap(),
-                &stack.text(&json!({ "Ref": queue_id }))
+                agent.into_values().collect::<Vec<_>>(),
+                [url],
+                "{woken} wakes itself alone"
             );
             let alarm = stack
                 .template
@@ -248,7 +314,12 @@ fn queues_repeat_only_what_failed_and_keep_dead_letters() {
             assert!(alarm, "nobody hears of {dead}");
         }
     }
-    assert_eq!(triggered, 6, "host, horizon, weather, airbnb, calendar, report");
+    let pools = 2;
+    assert_eq!(
+        triggered,
+        6 + pools,
+        "host, horizon, weather, airbnb, calendar, report"
+    );
     for stack in stacks::all() {
         for (id, queue) in stack.template.of_type("AWS::SQS::Queue") {
             assert_eq!(queue["SqsManagedSseEnabled"], true, "{id}");

@@ -37,6 +37,7 @@ const CHECKS: &[Check] = checks![
     documents::what_is_said_to_be_shown_is_shown_by_tests_that_there_are,
     templates::only_listed_models_may_be_asked_and_only_by_the_host,
     templates::the_table_of_settings_says_who_gets_each,
+    templates::a_function_of_the_pool_may_what_a_silos_may,
     templates::every_function_of_the_repository_is_in_a_template_under_its_own_name,
     templates::the_sweeper_knows_the_queue_of_every_agent_of_every_tenant,
     templates::of_the_tenants_record_the_chat_writes_the_settings_alone,

@@ -111,6 +111,58 @@ pub(crate) fn the_table_of_settings_says_who_gets_each() {
             "{id}: {given:?}"
         );
     }
+    // In the pool the tenant's record says some of them.
+    for (stack, id) in stacks::of([pool()]) {
+        let package = stack.template.package(&id);
+        for name in stack.environment(&id).keys() {
+            let who = readers
+                .get(name)
+                .unwrap_or_else(|| panic!("{id}: {name} is in no table"));
+            let told = who == "all" || who.split(", ").any(|reader| reader == package);
+            assert!(told, "{name}: the table does not know of {package}");
+        }
+    }
+}
+
+/// What a function may do for a tenant is the same in its own stack and in the pool, but for how it comes by its keys and its wakes: what
+/// is allowed and needed by nobody is told of silos, and so of the pool.
+pub(crate) fn a_function_of_the_pool_may_what_a_silos_may() {
+    let statements = |stack: &Stack, role: &str, elsewhere: &[&str]| -> BTreeMap<String, Value> {
+        let role = stack.template.of_type("AWS::IAM::Role")[role];
+        let policies = stack.value(&role["Policies"]);
+        let each = policies[0]["PolicyDocument"]["Statement"]
+            .as_array()
+            .unwrap()
+            .iter();
+        let named = each.map(|told| (told["Sid"].as_str().unwrap().to_owned(), told.clone()));
+        named
+            .filter(|(sid, _)| !elsewhere.contains(&sid.as_str()))
+            .collect()
+    };
+    let (silo, pool) = (tenant("acme"), pool());
+    for (id, role) in stacks::tenant_roles(&pool) {
+        let of_silo = statements(
+            &silo,
+            &working_role(&silo, &id),
+            &["OwnLogs", "OwnQueue", "OwnKeys"],
+        );
+        let of_silo = of_silo.into_iter().map(|(sid, told)| {
+            let text = told
+                .to_string()
+                .replace("\"acme#", "\"${aws:PrincipalTag/tenant}#")
+                .replace("\"acme\"", "\"${aws:PrincipalTag/tenant_name}\"")
+                .replace("switchyard-prod-acme-", "switchyard-prod-pool-");
+            (sid, serde_json::from_str::<Value>(&text).unwrap())
+        });
+        let of_pool = statements(&pool, &role, &["Wake", "OwnKeys"]);
+        assert_eq!(of_pool, of_silo.collect(), "{id}");
+        // The wakes of an agent's own queue: it sends them, and in the pool the router takes them.
+        let sends = |stack: &Stack| may(stack, &id, "sqs:SendMessage");
+        assert_eq!(sends(&pool), sends(&silo), "{id}");
+        assert!(!may(&pool, &id, "sqs:ReceiveMessage"), "{id}");
+        let own = statements(&pool, &format!("{}Role", id.trim_end_matches("Function")), &[]);
+        assert_eq!(own.into_keys().collect::<Vec<_>>(), ["OwnLogs"], "{id}");
+    }
 }
 
 pub(crate) fn every_function_of_the_repository_is_in_a_template_under_its_own_name() {

@@ -92,8 +92,17 @@ fn a_function_of_the_pool_gets_what_it_reads_from_its_template_and_its_tenants_r
         session_public_key: r#"{"kty":"EC","crv":"P-256","x":"YQ","y":"YQ"}"#.to_owned(),
         ..store::Pooled::default()
     };
-    // Lambda's own words, and what says in a silo that its keys have changed: in the pool those are a changed record.
-    let elsewhere = BTreeSet::from(["AWS_REGION", "KEYS_EDITION", "TENANT_ID", "TENANT_PREFIX"]);
+    // Lambda's own words; what says in a silo that its keys have changed, which in the pool are a changed record; and a
+    // broker, which no agent of the pool is on, and no host of it knows of.
+    let elsewhere = [
+        "AGENT_MQTT_URL",
+        "AWS_REGION",
+        "KEYS_EDITION",
+        "MQTT_BRIDGE_URL",
+        "MQTT_BROKER",
+        "TENANT_ID",
+        "TENANT_PREFIX",
+    ];
     for id in stacks::tenant_roles(&stack).keys() {
         let package = stack.template.package(id);
         let variables = stack.environment(id);
@@ -102,7 +111,7 @@ fn a_function_of_the_pool_gets_what_it_reads_from_its_template_and_its_tenants_r
         let unused = of_no_use(&stack, id);
         let known = |name: &&String| {
             let name = name.as_str();
-            !elsewhere.contains(name) && !unused.contains(name) && !domain::DEPLOYMENT.contains(&name)
+            !elsewhere.contains(&name) && !unused.contains(name) && !domain::DEPLOYMENT.contains(&name)
         };
         let missing: Vec<&String> = read
             .iter()

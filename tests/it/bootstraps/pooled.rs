@@ -186,4 +186,18 @@ async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
         .expect("no panic under the lock")
         .clone();
     assert_eq!(dead, Vec::<Value>::new(), "{}", cloud.logs());
+
+    // Each sandbox has had one session of its tenant, whatever it called, and reached nothing without.
+    for id in ISOLATED {
+        let usage = cloud.gate.usage.lock().expect("no panic under the lock");
+        let sessions = usage[&format!("pool-{id}")].calls["sts:AssumeRole"];
+        let sandboxes = cloud.functions[&format!("pool/{id}")].begun().len();
+        assert_eq!(sessions, sandboxes as u64, "{id}");
+        let own = &cloud.policies[&format!("pool/{id}")];
+        assert_eq!(
+            own.unused(),
+            BTreeSet::new(),
+            "{id}: its own role gives it sessions"
+        );
+    }
 }

@@ -170,9 +170,11 @@ impl Cloud {
             "Sid": "SealsKeys", "Effect": "Allow", "Action": "kms:GenerateDataKey", "Resource": key,
         }] });
         let operator = Policy::of_document("arn:aws:iam::123456789012:role/operator", &may);
-        let mut policies = self.gate.policies.lock().expect("no panic under the lock");
-        policies.insert("operator".to_owned(), Arc::new(operator));
-        drop(policies);
+        self.gate
+            .policies
+            .lock()
+            .expect("no panic under the lock")
+            .insert("operator".to_owned(), Arc::new(operator));
         let kms = Service {
             name: "kms",
             endpoint: format!("{}/operator", self.services).parse().expect("an address"),

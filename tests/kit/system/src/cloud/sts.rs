@@ -239,3 +239,57 @@ fn tags(form: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Str
         _ => Err("too many tags".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_session_is_one_until_its_end() {
+        let sts = Sts::default();
+        let now = SystemClock.now();
+        let caller = Caller {
+            policy: Arc::new(Policy::of_document("arn:role", &json!({ "Statement": [] }))),
+            tags: BTreeMap::new(),
+        };
+        for (key, ends) in [
+            ("ASIA1", now.after(Duration::from_secs(60))),
+            ("ASIA2", now.before(Duration::from_secs(1))),
+        ] {
+            let session = Session {
+                token: "t".to_owned(),
+                ends,
+                caller: caller.clone(),
+            };
+            sts.sessions.lock().unwrap().insert(key.to_owned(), session);
+        }
+        let signed = |key: &str, token: &'static str| {
+            let mut headers = HeaderMap::new();
+            let field = format!(
+                "AWS4-HMAC-SHA256 Credential={key}/20260101/eu-north-1/sts/aws4_request, Signature=0"
+            );
+            headers.insert("authorization", field.parse().unwrap());
+            headers.insert("x-amz-security-token", token.parse().unwrap());
+            match sts.signed(&headers) {
+                Ok(Some(_)) => "a session",
+                Ok(None) => "the function itself",
+                Err(Unknown::Key) => "nobody",
+                Err(Unknown::Expired) => "expired",
+            }
+        };
+        for (key, token, expect) in [
+            ("ASIA1", "t", "a session"),
+            ("ASIA1", "u", "nobody"),
+            ("ASIA2", "u", "nobody"),
+            ("ASIA2", "t", "expired"),
+            // It is forgotten then.
+            ("ASIA2", "t", "nobody"),
+            ("ASIA3", "t", "nobody"),
+            ("AKIA1", "t", "the function itself"),
+        ] {
+            assert_eq!(signed(key, token), expect, "{key} {token}");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::{ChatId, MessageId, Owner, Tenant, Timestamp};
 
 use super::Sessions;
-use super::chats::{ChatItem, TITLE_LIMIT, chat_key, owner_partition};
+use super::chats::{CHAT, ChatItem, TITLE_LIMIT, chat_key, owner_partition};
 use super::messages::{ANSWER, answer_key, message_key};
 use crate::change::{Change, number, text};
 use crate::codec::{Key, decode, fits, key_of};
@@ -117,7 +117,7 @@ impl Sessions<'_> {
         let keys = items.iter().map(|item| key_of(self.table(), item));
         let keys: Result<Vec<Key>, _> = keys.collect();
         // The chat itself lies between the two.
-        Ok(keys?.into_iter().filter(|(_, sk)| sk != "CHAT").collect())
+        Ok(keys?.into_iter().filter(|(_, sk)| sk != CHAT).collect())
     }
 
     /// Removes messages of a chat, and answers that are kept in it: what came behind one that was edited.

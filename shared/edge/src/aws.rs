@@ -20,27 +20,32 @@ pub fn sdk_config(endpoint: Option<&Url>, region: Option<&str>) -> SdkConfig {
     let region = region.or(emulated.then_some(SOMEWHERE));
     let mut config = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
     config.set_region(region.map(|region| Region::new(region.to_owned())));
-    config.set_endpoint_url(endpoint.map(without_credentials));
-    let credentials = if emulated {
+    config.set_endpoint_url(endpoint.map(without_credentials).map(String::from));
+    if emulated {
         // The usual client loads the system's certificates first, which a plain endpoint has no use for.
         config.set_http_client(Some(aws_smithy_http_client::Builder::new().build_http()));
-        let within = endpoint.filter(|url| !url.username().is_empty());
-        let (id, key) = within.map_or(("local", "local"), |url| {
-            (url.username(), url.password().unwrap_or_default())
-        });
-        Some(Credentials::new(id, key, None, None, "emulator"))
-    } else {
-        of_lambda()
-    };
-    config.set_credentials_provider(credentials.map(SharedCredentialsProvider::new));
+    }
+    config.set_credentials_provider(credentials_at(endpoint).map(SharedCredentialsProvider::new));
     config.build()
 }
 
+/// Who asks at this endpoint.
+pub(crate) fn credentials_at(endpoint: Option<&Url>) -> Option<Credentials> {
+    let Some(emulator) = endpoint.filter(|url| url.scheme() == "http") else {
+        return of_lambda();
+    };
+    let (id, key) = match emulator.username() {
+        "" => ("local", "local"),
+        id => (id, emulator.password().unwrap_or_default()),
+    };
+    Some(Credentials::new(id, key, None, None, "emulator"))
+}
+
 /// The endpoint alone, as clients call it.
-fn without_credentials(endpoint: &Url) -> String {
+pub(crate) fn without_credentials(endpoint: &Url) -> Url {
     let mut url = endpoint.clone();
     let _none_left = (url.set_username(""), url.set_password(None));
-    url.into()
+    url
 }
 
 /// The credentials of the function's role.

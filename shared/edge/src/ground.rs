@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use store::{Store, Tables};
 use url::Url;
 
+use crate::blobs::S3Blobs;
 use crate::config::{Platform, ThisMachine};
 use crate::queue::SqsDoor;
 use crate::secrets::{SecretSource, Secrets, SecretsError};
@@ -79,9 +80,14 @@ impl Ground {
         };
         let outbound = Outbound::new(policy, Arc::clone(&entropy));
         let tables = aws::sdk_config(platform.dynamodb.as_ref(), platform.region.as_deref());
+        let store =
+            Store::new(&tables, Tables::prefixed(&platform.table_prefix)).with_entropy(entropy.clone());
+        let store = match platform.blobs {
+            Some(bucket) => store.with_blobs(Arc::new(S3Blobs::new(bucket, &outbound, &clock))),
+            None => store,
+        };
         Self {
-            store: Store::new(&tables, Tables::prefixed(&platform.table_prefix))
-                .with_entropy(entropy.clone()),
+            store,
             wake: Arc::new(SqsDoor::new(platform.queues)),
             secrets: Arc::new(Secrets::new(platform.secrets, Arc::clone(&clock))),
             keys: JwksCache::new(Arc::new(FetchedKeys(outbound.clone()))),

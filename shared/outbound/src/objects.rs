@@ -14,9 +14,10 @@ use http::header::HOST;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use roxmltree::{Document, ParsingOptions};
+use tracing::Instrument as _;
 use url::Url;
 
-use crate::client::{Answered, Ask};
+use crate::client::{self, Ask};
 use crate::{CallError, Outbound};
 
 /// What a key is written with in a path: all but what RFC 3986 calls unreserved, and the slash.
@@ -62,6 +63,21 @@ pub struct ListedObject {
     pub put_at: Timestamp,
 }
 
+/// What came back; the body of a success alone.
+struct Answered {
+    status: u16,
+    body: Vec<u8>,
+}
+
+impl Answered {
+    fn done(&self) -> Result<(), CallError> {
+        match self.status {
+            200..300 => Ok(()),
+            status => Err(CallError::Status(status)),
+        }
+    }
+}
+
 impl Objects {
     /// The objects of this bucket.
     ///
@@ -89,8 +105,7 @@ impl Objects {
         let url = self.object(key)?;
         self.asked((Method::PUT, &url), Some(bytes), 0, now)
             .await?
-            .success()?;
-        Ok(())
+            .done()
     }
 
     /// The bytes of an object, at most `most`; `None` where there is none.
@@ -102,7 +117,8 @@ impl Objects {
         let answered = self.asked((Method::GET, &url), None, most, now).await?;
         match answered.status {
             404 => Ok(None),
-            _ => Ok(Some(answered.success()?.body.into())),
+            200 => Ok(Some(answered.body)),
+            status => Err(CallError::Status(status)),
         }
     }
 
@@ -114,8 +130,7 @@ impl Objects {
         let url = self.object(key)?;
         self.asked((Method::DELETE, &url), None, 0, now)
             .await?
-            .success()?;
-        Ok(())
+            .done()
     }
 
     /// The objects whose keys begin so, from behind `after` on, in their order: a thousand at most.
@@ -136,7 +151,8 @@ impl Objects {
         let mut url = self.base.clone();
         url.set_query(Some(&query));
         let answered = self.asked((Method::GET, &url), None, LISTING_MAX, now).await?;
-        listed(&answered.success()?.body).ok_or_else(|| CallError::BadAnswer("it is no listing".to_owned()))
+        answered.done()?;
+        listed(&answered.body).ok_or_else(|| CallError::BadAnswer("it is no listing".to_owned()))
     }
 
     fn object(&self, key: &str) -> Result<Url, CallError> {
@@ -184,7 +200,16 @@ impl Objects {
             timeout: None,
             most: Some(most),
         };
-        Box::pin(self.outbound.exchange(ask)).await
+        self.outbound.check_url(url)?;
+        let span = client::span(&ask);
+        let response = Box::pin(self.outbound.opened(ask)).instrument(span).await?;
+        let status = response.status().as_u16();
+        let body = match status {
+            // What is packed in an object stays so.
+            200 => client::whole(response, most).await?.into(),
+            _ => Vec::new(),
+        };
+        Ok(Answered { status, body })
     }
 
     /// The headers of a request, with the signature over it.

@@ -9,6 +9,7 @@ use domain::AgentName;
 use url::Url;
 
 use super::{ConfigError, Env};
+use crate::blobs::Bucket;
 use crate::queue::Queues;
 use crate::secrets::SecretsPlace;
 use crate::telemetry::{Collector, Headers, LogFilter};
@@ -35,6 +36,8 @@ pub struct Platform {
     pub dynamodb: Option<Url>,
     /// `AWS_ENDPOINT_URL_SECRETS_MANAGER`
     pub secrets: SecretsPlace,
+    /// `BLOBS_BUCKET`, `AWS_ENDPOINT_URL_S3`
+    pub blobs: Option<Bucket>,
     /// `WAKE_QUEUES`, `AWS_ENDPOINT_URL_SQS`
     pub queues: Queues,
     /// `ANSWERS`, `BASE_PATH`
@@ -164,11 +167,18 @@ impl Platform {
         let dynamodb = env.optional("AWS_ENDPOINT_URL_DYNAMODB");
         let secrets = env.optional("AWS_ENDPOINT_URL_SECRETS_MANAGER");
         let sqs = env.optional("AWS_ENDPOINT_URL_SQS");
+        let bucket = env.optional::<String>("BLOBS_BUCKET");
+        let s3 = env.optional("AWS_ENDPOINT_URL_S3");
         let urls = env.optional_json::<BTreeMap<AgentName, Url>>("WAKE_QUEUES");
         let answers = env.or("ANSWERS", Answers::default());
         let base_path = env.or("BASE_PATH", BasePath::default());
-        let region = region?;
+        let (region, bucket, s3) = (region?, bucket?, s3?);
         Ok(Self {
+            blobs: bucket.map(|name| Bucket {
+                name,
+                endpoint: s3,
+                region: region.clone(),
+            }),
             collector: collector?,
             collector_headers: collector_headers?,
             log_filter: log_filter?,

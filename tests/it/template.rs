@@ -25,6 +25,9 @@ fn of_no_use(stack: &Stack, id: &str) -> BTreeSet<&'static str> {
     if !may(stack, id, "sqs:SendMessage") {
         unused.extend(["AWS_ENDPOINT_URL_SQS", "WAKE_QUEUES"]);
     }
+    if !may(stack, id, "s3:GetObject") && !may(stack, id, "s3:ListBucket") {
+        unused.extend(["AWS_ENDPOINT_URL_S3", "BLOBS_BUCKET"]);
+    }
     if !may(stack, id, "secretsmanager:GetSecretValue") {
         unused.insert("AWS_ENDPOINT_URL_SECRETS_MANAGER");
     }
@@ -290,6 +293,7 @@ fn every_policy_denies_scans_names_its_actions_and_belongs_to_one_function() {
                 ),
                 leading_keys: Vec::new(),
                 attributes: Vec::new(),
+                prefix: None,
             };
             assert!(!policy.allows(&scan), "{id} may scan {}", table.name);
         }
@@ -358,6 +362,24 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
                 "{id}: {sid}: {keys:?}"
             );
         }
+        for (action, resource) in policy.s3() {
+            let bucket = format!("arn:aws:s3:::switchyard-prod-blobs-{ACCOUNT}-{REGION}");
+            let ask = |tenant: &str| {
+                let request = match action {
+                    "s3:ListBucket" => Request {
+                        prefix: Some(format!("{tenant}#host#task#1/")),
+                        ..Request::new(action, bucket.clone())
+                    },
+                    _ => Request::new(action, resource.replace("acme", tenant).replace('*', "1")),
+                };
+                policy.allows(&request)
+            };
+            assert!(ask("acme"), "{id} may {action} its own, {resource}");
+            for stranger in ["globex", "acmes", "acm", "", "acme.7f3a9c2e"] {
+                assert!(!ask(stranger), "{id} may {action} {stranger}'s");
+            }
+            assert!(!policy.allows(&Request::new("s3:ListBucket", bucket.clone())), "{id} lists everything");
+        }
         let mut allowed = 0;
         for resource in places() {
             for action in ACTIONS {
@@ -367,6 +389,7 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
                         resource: resource.clone(),
                         leading_keys: vec![key.to_owned()],
                         attributes: Vec::new(),
+                        prefix: None,
                     })
                 };
                 // A name that begins like ours, and the keys of nobody.
@@ -386,6 +409,7 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
                     resource: resource.clone(),
                     leading_keys: mixed,
                     attributes: Vec::new(),
+                    prefix: None,
                 };
                 assert!(!policy.allows(&mixed), "{id}: a batch over two tenants");
             }

@@ -168,6 +168,7 @@ pub(crate) fn the_sweeper_knows_the_queue_of_every_agent_of_every_tenant() {
                 ),
                 leading_keys: Vec::new(),
                 attributes: Vec::new(),
+                prefix: None,
             };
             assert!(policy.allows(&send), "{url}");
         }
@@ -189,6 +190,7 @@ pub(crate) fn of_the_tenants_record_the_chat_writes_the_settings_alone() {
                     .chain(attributes)
                     .map(|&name| name.to_owned())
                     .collect(),
+                prefix: None,
             })
         };
         let is_chat = *id == "ChatApiFunction";
@@ -211,6 +213,7 @@ pub(crate) fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_
             resource: format!("{tasks}/index/by_due"),
             leading_keys: vec!["due#3".to_owned()],
             attributes: Vec::new(),
+            prefix: None,
         };
         assert_eq!(policy.allows(&due), id == "TaskSweeperFunction", "{id}");
         let own = match id.as_str() {
@@ -233,6 +236,7 @@ pub(crate) fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_
                     resource: tasks.clone(),
                     leading_keys: vec![format!("{tenant}#{agent}#task#1")],
                     attributes: Vec::new(),
+                    prefix: None,
                 })
             };
             assert_eq!(
@@ -349,6 +353,7 @@ pub(crate) fn what_serves_every_tenant_reaches_its_own_kinds_of_items_alone() {
                         ),
                         leading_keys: vec![format!("acme#{key}")],
                         attributes: Vec::new(),
+                        prefix: None,
                     };
                     let meant = is_meant(agent, table, key, action);
                     assert_eq!(policy.allows(&asked), meant, "{id}: {action} {key} of {table}");
@@ -432,12 +437,7 @@ pub(crate) fn secrets_and_logs_are_each_functions_own() {
         for (name, value) in stack.environment(&id) {
             // An empty one names no secret: the function does without.
             if name.ends_with("_SECRET") && !value.is_empty() {
-                let read = Request {
-                    action: "secretsmanager:GetSecretValue".to_owned(),
-                    resource: value,
-                    leading_keys: Vec::new(),
-                    attributes: Vec::new(),
-                };
+                let read = Request::new("secretsmanager:GetSecretValue", value);
                 assert!(policy.allows(&read), "{id} may read its {name}");
             }
         }

@@ -127,6 +127,7 @@ fn asked(action: &str, topic: &str) -> Request {
         resource: format!("arn:aws:iot:eu-north-1:123456789012:topic/{topic}"),
         leading_keys: Vec::new(),
         attributes: Vec::new(),
+        prefix: None,
     }
 }
 

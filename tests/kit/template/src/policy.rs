@@ -1,7 +1,7 @@
 //! What IAM would say: the policies of a function's role, read from its template, and asked about each request.
 //!
-//! As much of IAM as the templates use: Allow and Deny, actions and resources with wildcards, and `ForAllValues:StringLike`
-//! on `dynamodb:LeadingKeys` and `dynamodb:Attributes`. A statement with anything else panics.
+//! As much of IAM as the templates use: Allow and Deny, actions and resources with wildcards, `ForAllValues:StringLike`
+//! on `dynamodb:LeadingKeys` and `dynamodb:Attributes`, and `StringLike` on `s3:prefix`. A statement with anything else panics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -30,6 +30,22 @@ pub struct Request {
     pub leading_keys: Vec<String>,
     /// The attributes it names, of the top level alone, where it is one to DynamoDB.
     pub attributes: Vec<String>,
+    /// What the keys of a listing begin with, where it is one of S3.
+    pub prefix: Option<String>,
+}
+
+impl Request {
+    /// A request that is about nothing but an ARN.
+    #[must_use]
+    pub fn new(action: &str, resource: String) -> Self {
+        Self {
+            action: action.to_owned(),
+            resource,
+            leading_keys: Vec::new(),
+            attributes: Vec::new(),
+            prefix: None,
+        }
+    }
 }
 
 /// The policies of one role, with what was asked of them.
@@ -50,6 +66,7 @@ struct Statement {
     resources: Vec<String>,
     leading_keys: Option<Vec<String>>,
     attributes: Option<Vec<String>>,
+    prefixes: Option<Vec<String>>,
 }
 
 impl Policy {
@@ -128,6 +145,18 @@ impl Policy {
             .collect()
     }
 
+    /// What it allows of S3: each action with each resource that it is allowed for.
+    #[must_use]
+    pub fn s3(&self) -> Vec<(&str, &str)> {
+        let of = |rule: &'_ Statement| rule.allows && rule.actions.iter().all(|action| action.starts_with("s3:"));
+        let rules = self.statements.iter().filter(|rule| of(rule));
+        let each = rules.flat_map(|rule| {
+            let actions = rule.actions.iter();
+            actions.flat_map(|action| rule.resources.iter().map(move |place| (action.as_str(), place.as_str())))
+        });
+        each.collect()
+    }
+
     /// The statements that allow something of DynamoDB: their ids with the leading keys they ask for.
     #[must_use]
     pub fn dynamodb(&self) -> BTreeMap<&str, Option<&[String]>> {
@@ -161,7 +190,10 @@ impl Statement {
         let none = serde_json::Map::new();
         let conditions = told.get("Condition").map(|condition| {
             let only = condition.as_object().filter(|all| all.len() == 1);
-            let only = only.and_then(|all| all.get("ForAllValues:StringLike")?.as_object());
+            let only = only.and_then(|all| {
+                let told = all.get("ForAllValues:StringLike").or_else(|| all.get("StringLike"));
+                told?.as_object()
+            });
             only.unwrap_or_else(|| panic!("a condition that is not understood: {condition}"))
         });
         let conditions = conditions.unwrap_or(&none);
@@ -171,7 +203,11 @@ impl Statement {
             Some(values.iter().map(text).collect::<Vec<_>>())
         };
         let (leading_keys, attributes) = (patterns("dynamodb:LeadingKeys"), patterns("dynamodb:Attributes"));
-        let understood = usize::from(leading_keys.is_some()) + usize::from(attributes.is_some());
+        let prefixes = patterns("s3:prefix");
+        // Without `ForAllValues` what is named is wanted, and may be no list.
+        let is_single = told.pointer("/Condition/StringLike").is_some();
+        assert_eq!(is_single, prefixes.is_some(), "a condition that is not understood");
+        let understood = [&leading_keys, &attributes, &prefixes].into_iter().flatten().count();
         assert_eq!(
             conditions.len(),
             understood,
@@ -191,6 +227,7 @@ impl Statement {
             resources: list("Resource"),
             leading_keys,
             attributes,
+            prefixes,
         }
     }
 
@@ -200,6 +237,7 @@ impl Statement {
             resource,
             leading_keys,
             attributes,
+            prefix,
         } = request;
         let any = |patterns: &[String], text: &str| patterns.iter().any(|pattern| like(pattern, text));
         any(&self.actions, action)
@@ -207,6 +245,7 @@ impl Statement {
             // ForAllValues: also true where there are none, which is why Scan is denied.
             && self.leading_keys.as_ref().is_none_or(|patterns| leading_keys.iter().all(|key| any(patterns, key)))
             && self.attributes.as_ref().is_none_or(|patterns| attributes.iter().all(|name| any(patterns, name)))
+            && self.prefixes.as_ref().is_none_or(|patterns| prefix.as_ref().is_some_and(|prefix| any(patterns, prefix)))
     }
 }
 

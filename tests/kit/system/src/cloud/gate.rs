@@ -1,5 +1,5 @@
 //! The services that functions call, behind the policy of whoever calls: DynamoDB (in this process, each request looked at
-//! before it goes there), SQS, Secrets Manager. Each function has addresses of its own, so that it is known who calls.
+//! before it goes there), S3 (a folder), SQS, Secrets Manager. Each function has addresses of its own, so that it is known who calls.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, StatusCode};
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
-use store::schema;
+use store::{BlobKey, BlobScope, Blobs as _, Folder, schema};
 
 use crate::policy::{Policy, Request};
 use crate::template::{ACCOUNT, REGION};
@@ -32,6 +32,8 @@ pub struct Gate {
     pub usage: Mutex<BTreeMap<String, Usage>>,
     /// The client of the database.
     pub http: reqwest::Client,
+    /// What lies in the bucket.
+    pub blobs: Folder,
 }
 
 /// A message on its way through a queue.
@@ -150,12 +152,7 @@ pub async fn answer(
         ("AmazonSQS", "SendMessage" | "SendMessageBatch") => {
             let url = request["QueueUrl"].as_str().unwrap_or_default();
             let name = url.rsplit('/').next().unwrap_or_default();
-            let asked = Request {
-                action: "sqs:SendMessage".to_owned(),
-                resource: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
-                leading_keys: Vec::new(),
-                attributes: Vec::new(),
-            };
+            let asked = Request::new("sqs:SendMessage", format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"));
             gate.note(&caller, &asked.action);
             if !gate.asked(&caller, &[asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
@@ -186,12 +183,7 @@ pub async fn answer(
         }
         ("secretsmanager", "GetSecretValue") => {
             let id = request["SecretId"].as_str().unwrap_or_default();
-            let asked = Request {
-                action: "secretsmanager:GetSecretValue".to_owned(),
-                resource: id.to_owned(),
-                leading_keys: Vec::new(),
-                attributes: Vec::new(),
-            };
+            let asked = Request::new("secretsmanager:GetSecretValue", id.to_owned());
             gate.note(&caller, &asked.action);
             if !gate.asked(&caller, &[asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
@@ -206,6 +198,66 @@ pub async fn answer(
         }
         _ => fault("UnknownOperationException", target),
     }
+}
+
+/// Answers a request to S3, with the bucket in its path: what the functions use of it.
+pub async fn answer_s3(
+    State(gate): State<Arc<Gate>>,
+    Path(place): Path<Vec<String>>,
+    Query(query): Query<BTreeMap<String, String>>,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let [caller, bucket, path @ ..] = place.as_slice() else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let arn = format!("arn:aws:s3:::{bucket}");
+    let asked = match (method.as_str(), path) {
+        ("GET", []) => Request {
+            prefix: query.get("prefix").cloned(),
+            ..Request::new("s3:ListBucket", arn)
+        },
+        ("GET", [key]) => Request::new("s3:GetObject", format!("{arn}/{key}")),
+        ("PUT", [key]) => Request::new("s3:PutObject", format!("{arn}/{key}")),
+        ("DELETE", [key]) => Request::new("s3:DeleteObject", format!("{arn}/{key}")),
+        _ => return StatusCode::METHOD_NOT_ALLOWED.into_response(),
+    };
+    let action = asked.action.clone();
+    let is_signed = headers
+        .get("authorization")
+        .is_some_and(|told| told.as_bytes().starts_with(b"AWS4-HMAC-SHA256 "));
+    if !is_signed || !gate.asked(caller, &[asked]) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    gate.note(caller, &action);
+    let Some(path) = path.first() else {
+        return list(&gate.blobs, &query).await;
+    };
+    let key = BlobKey::parse(path).expect("only blobs lie there");
+    match action.as_str() {
+        "s3:PutObject" => gate.blobs.put(&key, &body).await.expect("a folder"),
+        "s3:DeleteObject" => gate.blobs.delete(&key).await.expect("a folder"),
+        _ => {
+            let found = gate.blobs.get(&key, store::BLOB_MAX).await.expect("a folder");
+            return found.map_or_else(|| StatusCode::NOT_FOUND.into_response(), IntoResponse::into_response);
+        }
+    }
+    StatusCode::OK.into_response()
+}
+
+async fn list(blobs: &Folder, query: &BTreeMap<String, String>) -> Response {
+    let text = |name: &str| query.get(name).cloned().unwrap_or_default();
+    let (prefix, after) = (text("prefix"), text("start-after"));
+    let all = blobs.list(&BlobScope::All, None).await.expect("a folder");
+    let all = all.iter().map(|one| (one.key.path(), one.put_at));
+    let wanted = all.filter(|(path, _)| path.starts_with(&prefix) && *path > after);
+    let contents = wanted.map(|(path, at)| {
+        let key = path.replace('&', "&amp;").replace('<', "&lt;");
+        format!("<Contents><Key>{key}</Key><LastModified>{at}</LastModified></Contents>")
+    });
+    let contents: String = contents.collect();
+    format!("<ListBucketResult>{contents}</ListBucketResult>").into_response()
 }
 
 async fn dynamodb(
@@ -291,10 +343,8 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
         )
     };
     let one = |action: &str, table: String, keys: Vec<String>| Request {
-        action: format!("dynamodb:{action}"),
-        resource: table,
         leading_keys: keys,
-        attributes: Vec::new(),
+        ..Request::new(&format!("dynamodb:{action}"), table)
     };
     let naming = |asked: Request, part: &Value| Request {
         attributes: attributes(part),
@@ -331,7 +381,7 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
                     .flatten()
                     .flat_map(key)
                     .collect();
-                one(operation, table(&Value::from(name.as_str())), keys)
+                naming(one(operation, table(&Value::from(name.as_str())), keys), wanted)
             })
             .collect(),
         "BatchWriteItem" => entries(&request["RequestItems"])

@@ -378,7 +378,10 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
             for stranger in ["globex", "acmes", "acm", "", "acme.7f3a9c2e"] {
                 assert!(!ask(stranger), "{id} may {action} {stranger}'s");
             }
-            assert!(!policy.allows(&Request::new("s3:ListBucket", bucket.clone())), "{id} lists everything");
+            assert!(
+                !policy.allows(&Request::new("s3:ListBucket", bucket.clone())),
+                "{id} lists everything"
+            );
         }
         let mut allowed = 0;
         for resource in places() {

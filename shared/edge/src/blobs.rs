@@ -94,12 +94,15 @@ impl Blobs for S3Blobs {
         let after = after.map(BlobKey::path);
         let listed = objects.list(&scope.prefix(), after.as_deref(), now).await;
         // What is no blob's is somebody else's.
-        let blobs = listed.map_err(failed("ListObjects"))?.into_iter().filter_map(|one| {
-            Some(ListedBlob {
-                key: BlobKey::parse(&one.key)?,
-                put_at: one.put_at,
-            })
-        });
+        let blobs = listed
+            .map_err(failed("ListObjects"))?
+            .into_iter()
+            .filter_map(|one| {
+                Some(ListedBlob {
+                    key: BlobKey::parse(&one.key)?,
+                    put_at: one.put_at,
+                })
+            });
         Ok(blobs.collect())
     }
 }

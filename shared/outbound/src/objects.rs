@@ -23,7 +23,11 @@ use crate::{CallError, Outbound};
 /// What a key is written with in a path: all but what RFC 3986 calls unreserved, and the slash.
 const PATH: &AsciiSet = &QUERY.remove(b'/');
 /// What a value is written with in a query.
-const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// Most bytes of a listing: a thousand keys of a thousand bytes, each escaped and with what stands beside it.
 const LISTING_MAX: usize = 8 * 1024 * 1024;
@@ -103,9 +107,7 @@ impl Objects {
     /// What became of the call.
     pub async fn put(&self, key: &str, bytes: &[u8], now: Timestamp) -> Result<(), CallError> {
         let url = self.object(key)?;
-        self.asked((Method::PUT, &url), Some(bytes), 0, now)
-            .await?
-            .done()
+        self.asked((Method::PUT, &url), Some(bytes), 0, now).await?.done()
     }
 
     /// The bytes of an object, at most `most`; `None` where there is none.
@@ -128,9 +130,7 @@ impl Objects {
     /// What became of the call.
     pub async fn delete(&self, key: &str, now: Timestamp) -> Result<(), CallError> {
         let url = self.object(key)?;
-        self.asked((Method::DELETE, &url), None, 0, now)
-            .await?
-            .done()
+        self.asked((Method::DELETE, &url), None, 0, now).await?.done()
     }
 
     /// The objects whose keys begin so, from behind `after` on, in their order: a thousand at most.
@@ -235,9 +235,13 @@ impl Objects {
             .map_err(|_| refused("settings"))?;
         let host = url.authority();
         let signed = [(HOST.as_str(), host)];
-        let request =
-            SignableRequest::new(method, url.as_str(), signed.into_iter(), SignableBody::Bytes(body))
-                .map_err(|_| refused("request"))?;
+        let request = SignableRequest::new(
+            method,
+            url.as_str(),
+            signed.into_iter(),
+            SignableBody::Bytes(body),
+        )
+        .map_err(|_| refused("request"))?;
         let (instructions, _) = sign(request, &params.into())
             .map_err(|_| refused("signature"))?
             .into_parts();
@@ -262,9 +266,16 @@ fn listed(xml: &[u8]) -> Option<Vec<ListedObject>> {
     if root.tag_name().name() != "ListBucketResult" {
         return None;
     }
-    let objects = root.children().filter(|node| node.tag_name().name() == "Contents");
+    let objects = root
+        .children()
+        .filter(|node| node.tag_name().name() == "Contents");
     let objects = objects.map(|object| {
-        let field = |name: &str| object.children().find(|node| node.tag_name().name() == name)?.text();
+        let field = |name: &str| {
+            object
+                .children()
+                .find(|node| node.tag_name().name() == name)?
+                .text()
+        };
         Some(ListedObject {
             key: field("Key")?.to_owned(),
             put_at: Timestamp::parse(field("LastModified")?)?,
@@ -322,7 +333,13 @@ mod tests {
         assert_eq!(found[0].put_at.to_string(), "2026-01-02T03:04:05.000Z");
         assert_eq!(listed(b"<ListBucketResult/>"), Some(Vec::new()));
         let bomb = format!("<ListBucketResult>{}</ListBucketResult>", "<a/>".repeat(70_000));
-        for rubbish in ["", "no xml", "<Error/>", "<ListBucketResult><Contents/></ListBucketResult>", &bomb] {
+        for rubbish in [
+            "",
+            "no xml",
+            "<Error/>",
+            "<ListBucketResult><Contents/></ListBucketResult>",
+            &bomb,
+        ] {
             assert_eq!(listed(rubbish.as_bytes()), None);
         }
     }

@@ -499,7 +499,10 @@ impl Pass<'_> {
     /// Removes what lies in the blob store beside a partition, and counts it; how much that was. Where it breaks off in between, less is
     /// counted than went.
     async fn blobs(&self, partition: &str) -> Result<usize, StoreError> {
-        let gone = self.store.remove_blobs(&BlobScope::Owner(partition.to_owned())).await?;
+        let gone = self
+            .store
+            .remove_blobs(&BlobScope::Owner(partition.to_owned()))
+            .await?;
         if let Some(record) = self.record.as_ref().filter(|_| gone > 0) {
             let many = i128::try_from(gone).unwrap_or_default();
             let counted = Change::new().add("blobs", format!("{COUNT}blobs"), many);

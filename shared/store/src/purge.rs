@@ -220,10 +220,17 @@ impl Purge<'_> {
 
     /// Removes what lies in the blob store. No other incarnation has this prefix. Where it breaks off, less is counted than went.
     async fn blobs(&self, tenant: &Tenant) -> Result<(), StoreError> {
-        let gone = self.store.remove_blobs(&BlobScope::Tenant(tenant.clone())).await?;
+        let gone = self
+            .store
+            .remove_blobs(&BlobScope::Tenant(tenant.clone()))
+            .await?;
         if gone > 0 {
             let sk = format!("{PURGE}{}#blobs#0of1", tenant.prefix());
-            let counted = Change::new().add("removed", "removed".to_owned(), i128::try_from(gone).unwrap_or_default());
+            let counted = Change::new().add(
+                "removed",
+                "removed".to_owned(),
+                i128::try_from(gone).unwrap_or_default(),
+            );
             self.store
                 .update(self.table(), &(tenant.name().to_owned(), sk), counted)
                 .await?;

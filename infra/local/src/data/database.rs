@@ -7,7 +7,6 @@ use std::sync::Arc;
 use domain::Entropy;
 use dynamodb::{AccessKey, Error, Server};
 use store::{Folder, Store, Tables};
-use tempfile::TempDir;
 use url::Url;
 
 use crate::error::StartError;
@@ -19,6 +18,16 @@ pub(crate) const TABLE_PREFIX: &str = "switchyard-";
 /// The folder beside the database in which large things lie.
 const BLOBS: &str = "blobs";
 
+/// A folder that goes with whoever has this.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _gone = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// A running database.
 pub(crate) struct Database {
     pub(crate) url: Url,
@@ -29,7 +38,7 @@ pub(crate) struct Database {
     own: Option<Server>,
     file: Option<PathBuf>,
     /// Where large things lie of a database in memory: gone with it.
-    _scratch: Option<TempDir>,
+    _scratch: Option<Scratch>,
 }
 
 impl Database {
@@ -55,8 +64,8 @@ impl Database {
         let (blobs, scratch) = match file {
             Some(file) => (file.with_file_name(BLOBS), None),
             None => {
-                let scratch = tempfile::tempdir().map_err(StartError::part("folder of large things"))?;
-                (scratch.path().to_owned(), Some(scratch))
+                let place = std::env::temp_dir().join(format!("switchyard-{}", entropy.uuid()));
+                (place.clone(), Some(Scratch(place)))
             }
         };
         let store = Store::new(

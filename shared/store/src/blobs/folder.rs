@@ -59,7 +59,8 @@ impl Folder {
     ) -> Result<T, StoreError> {
         let own = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&own)).await;
-        done.map_err(unavailable(operation))?.map_err(unavailable(operation))
+        done.map_err(unavailable(operation))?
+            .map_err(unavailable(operation))
     }
 }
 
@@ -183,53 +184,5 @@ impl Blobs for Folder {
             Ok(found)
         })
         .await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use domain::Tenant;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn what_is_put_is_there_and_nothing_leads_out_of_the_folder() {
-        let all = tempfile::tempdir().unwrap();
-        let folder = Folder::new(all.path().join("blobs"));
-        let owners = ["acme#chat#../../x", "acme#chat#/etc", "acme#host#task#1", "acme.7#chat#a", "globex#chat#a"];
-        let long = format!("acme#chat#{}", "é".repeat(128));
-        let owners: Vec<&str> = owners.into_iter().chain([long.as_str()]).collect();
-        let keys: Vec<BlobKey> = owners.iter().map(|owner| BlobKey::new(owner, b"bytes")).collect();
-        for key in &keys {
-            assert_eq!(folder.get(key, 5).await.unwrap(), None);
-            folder.put(key, b"bytes").await.unwrap();
-            folder.put(key, b"bytes").await.unwrap();
-            assert_eq!(folder.get(key, 5).await.unwrap().as_deref(), Some(&b"bytes"[..]));
-            assert!(folder.get(key, 4).await.is_err(), "more than asked for");
-        }
-        let names: Vec<_> = std::fs::read_dir(all.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
-        assert_eq!(names, ["blobs"]);
-
-        let listed = async |scope: BlobScope| {
-            let found = folder.list(&scope, None).await.unwrap();
-            found.into_iter().map(|one| one.key).collect::<Vec<_>>()
-        };
-        let mut sorted = keys.clone();
-        sorted.sort_by_key(BlobKey::path);
-        assert_eq!(listed(BlobScope::All).await, sorted);
-        let acme = listed(BlobScope::Tenant(Tenant::parse("acme").unwrap())).await;
-        assert!(acme.iter().all(|key| key.owner().starts_with("acme#")));
-        assert_eq!(acme.len(), 4, "none of another incarnation");
-        for key in &keys {
-            assert_eq!(listed(BlobScope::Owner(key.owner().to_owned())).await, [key.clone()]);
-        }
-        let after = folder.list(&BlobScope::All, sorted.get(2)).await.unwrap();
-        assert_eq!(after.len(), sorted.len() - 3);
-        for key in &keys {
-            folder.delete(key).await.unwrap();
-            folder.delete(key).await.unwrap();
-        }
-        assert!(listed(BlobScope::All).await.is_empty());
-        assert_eq!(std::fs::read_dir(all.path().join("blobs")).unwrap().count(), 0, "no directory is left");
     }
 }

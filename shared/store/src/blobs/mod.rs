@@ -198,7 +198,9 @@ impl Spilled {
             spilled.whole = json.len();
             return spilled;
         }
-        let Self { large, refers, whole, .. } = &mut spilled;
+        let Self {
+            large, refers, whole, ..
+        } = &mut spilled;
         *whole = json.len();
         let text = rewritten(json, |content| {
             if let Some(rest) = content.strip_prefix(MARK) {
@@ -327,7 +329,11 @@ impl Store {
         (hash, length): (&str, usize),
     ) -> Result<Vec<u8>, StoreError> {
         let Some(blobs) = &self.blobs else {
-            return Err(inconsistent(table, key, "a part of it lies in a blob store, of which this program has none"));
+            return Err(inconsistent(
+                table,
+                key,
+                "a part of it lies in a blob store, of which this program has none",
+            ));
         };
         if length > BLOB_MAX || !is_hash(hash) {
             return Err(inconsistent(table, key, "it names no blob that was ever written"));
@@ -339,7 +345,11 @@ impl Store {
         let bytes = blobs.get(&place, length).await?;
         let bytes = bytes.ok_or_else(|| inconsistent(table, key, "a part of it is not in the blob store"))?;
         if bytes.len() != length || hash_of(&bytes) != hash {
-            return Err(inconsistent(table, key, "a part of it in the blob store is not what was put there"));
+            return Err(inconsistent(
+                table,
+                key,
+                "a part of it in the blob store is not what was put there",
+            ));
         }
         Ok(bytes)
     }
@@ -358,7 +368,11 @@ impl Store {
         let beside = references(&json);
         let together = beside.values().fold(0_usize, |all, one| all.saturating_add(*one));
         if beside.len() > REFERENCES_MAX || together > UNPACKED_LIMIT {
-            return Err(inconsistent(table, key, "it names more of the blob store than was ever written"));
+            return Err(inconsistent(
+                table,
+                key,
+                "it names more of the blob store than was ever written",
+            ));
         }
         let mut large = BTreeMap::new();
         if !bare {
@@ -408,15 +422,30 @@ mod tests {
 
     #[test]
     fn a_key_is_its_owners_whatever_the_owner_is_called() {
-        for owner in ["acme#chat#a", "acme#chat#a/b", "acme#chat#a%2Fb", "acme#chat#%25/"] {
+        for owner in [
+            "acme#chat#a",
+            "acme#chat#a/b",
+            "acme#chat#a%2Fb",
+            "acme#chat#%25/",
+        ] {
             let key = BlobKey::new(owner, b"x");
             assert_eq!(BlobKey::parse(&key.path()), Some(key.clone()));
-            assert!(key.path().starts_with(&BlobScope::Owner(owner.to_owned()).prefix()));
+            assert!(
+                key.path()
+                    .starts_with(&BlobScope::Owner(owner.to_owned()).prefix())
+            );
         }
         let nested = BlobKey::new("acme#chat#a/b", b"x").path();
         assert!(!nested.starts_with(&BlobScope::Owner("acme#chat#a".to_owned()).prefix()));
         let hash = "0".repeat(64);
-        for rubbish in ["", "/", "a/b", &format!("a/b/{hash}"), &format!("a%/{hash}"), &format!("a/{}", "G".repeat(64))] {
+        for rubbish in [
+            "",
+            "/",
+            "a/b",
+            &format!("a/b/{hash}"),
+            &format!("a%/{hash}"),
+            &format!("a/{}", "G".repeat(64)),
+        ] {
             assert_eq!(BlobKey::parse(rubbish), None, "{rubbish}");
         }
     }

@@ -63,6 +63,8 @@ fn record_of(owner: &str) -> Key {
 }
 
 fn is_gone(item: &Item, now: Timestamp) -> bool {
-    let end = item.get("expires_at").and_then(|end| end.as_n().ok()?.parse().ok());
+    let end = item
+        .get("expires_at")
+        .and_then(|end| end.as_n().ok()?.parse().ok());
     item.contains_key("deleted_at") || is_over(end, now)
 }

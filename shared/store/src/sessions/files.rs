@@ -68,7 +68,9 @@ impl Sessions<'_> {
                 Some((1, known)) => self.added_before(tenant, chat, message, known).await,
                 _ => {
                     // Whoever deletes the chat may have been here before the files were.
-                    self.store.remove_blobs(&BlobScope::Owner(chat_key(tenant, chat).0)).await?;
+                    self.store
+                        .remove_blobs(&BlobScope::Owner(chat_key(tenant, chat).0))
+                        .await?;
                     Ok(Added::NoChat)
                 }
             },
@@ -116,7 +118,11 @@ impl Sessions<'_> {
         for (file, bytes) in files.iter().enumerate() {
             let key = piece_key(tenant, chat, message, (file, 0));
             if let Some(hash) = self.store.put_blob(&key.0, bytes).await? {
-                writes.put(self.table(), piece_item(&key, (BLOB, text(hash)), end), Change::new())?;
+                writes.put(
+                    self.table(),
+                    piece_item(&key, (BLOB, text(hash)), end),
+                    Change::new(),
+                )?;
                 continue;
             }
             for (piece, bytes) in bytes.chunks(DOCUMENT_LIMIT).enumerate() {

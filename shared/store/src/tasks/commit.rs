@@ -179,7 +179,14 @@ impl Commit<'_> {
         let change = due_change(self.change(known, &cut, ends), key, due);
         writes.update(table, &key.task(), change)?;
         let created_at = self.revision.task().created_at;
-        LogItem::write(&mut writes, table, key, (events, &self.log.text), created_at, expires_at)?;
+        LogItem::write(
+            &mut writes,
+            table,
+            key,
+            (events, &self.log.text),
+            created_at,
+            expires_at,
+        )?;
         // Deliveries are a cursor over the log: the newest entry is enough, whatever lies before it goes along.
         if let Some(event) = events.iter().rev().find(|event| event.kind.is_public()) {
             for config in &known.push {

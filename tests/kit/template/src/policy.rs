@@ -148,11 +148,16 @@ impl Policy {
     /// What it allows of S3: each action with each resource that it is allowed for.
     #[must_use]
     pub fn s3(&self) -> Vec<(&str, &str)> {
-        let of = |rule: &'_ Statement| rule.allows && rule.actions.iter().all(|action| action.starts_with("s3:"));
+        let of =
+            |rule: &'_ Statement| rule.allows && rule.actions.iter().all(|action| action.starts_with("s3:"));
         let rules = self.statements.iter().filter(|rule| of(rule));
         let each = rules.flat_map(|rule| {
             let actions = rule.actions.iter();
-            actions.flat_map(|action| rule.resources.iter().map(move |place| (action.as_str(), place.as_str())))
+            actions.flat_map(|action| {
+                rule.resources
+                    .iter()
+                    .map(move |place| (action.as_str(), place.as_str()))
+            })
         });
         each.collect()
     }
@@ -191,7 +196,9 @@ impl Statement {
         let conditions = told.get("Condition").map(|condition| {
             let only = condition.as_object().filter(|all| all.len() == 1);
             let only = only.and_then(|all| {
-                let told = all.get("ForAllValues:StringLike").or_else(|| all.get("StringLike"));
+                let told = all
+                    .get("ForAllValues:StringLike")
+                    .or_else(|| all.get("StringLike"));
                 told?.as_object()
             });
             only.unwrap_or_else(|| panic!("a condition that is not understood: {condition}"))
@@ -206,8 +213,15 @@ impl Statement {
         let prefixes = patterns("s3:prefix");
         // Without `ForAllValues` what is named is wanted, and may be no list.
         let is_single = told.pointer("/Condition/StringLike").is_some();
-        assert_eq!(is_single, prefixes.is_some(), "a condition that is not understood");
-        let understood = [&leading_keys, &attributes, &prefixes].into_iter().flatten().count();
+        assert_eq!(
+            is_single,
+            prefixes.is_some(),
+            "a condition that is not understood"
+        );
+        let understood = [&leading_keys, &attributes, &prefixes]
+            .into_iter()
+            .flatten()
+            .count();
         assert_eq!(
             conditions.len(),
             understood,

@@ -152,7 +152,10 @@ pub async fn answer(
         ("AmazonSQS", "SendMessage" | "SendMessageBatch") => {
             let url = request["QueueUrl"].as_str().unwrap_or_default();
             let name = url.rsplit('/').next().unwrap_or_default();
-            let asked = Request::new("sqs:SendMessage", format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"));
+            let asked = Request::new(
+                "sqs:SendMessage",
+                format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
+            );
             gate.note(&caller, &asked.action);
             if !gate.asked(&caller, &[asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
@@ -240,7 +243,10 @@ pub async fn answer_s3(
         "s3:DeleteObject" => gate.blobs.delete(&key).await.expect("a folder"),
         _ => {
             let found = gate.blobs.get(&key, store::BLOB_MAX).await.expect("a folder");
-            return found.map_or_else(|| StatusCode::NOT_FOUND.into_response(), IntoResponse::into_response);
+            return found.map_or_else(
+                || StatusCode::NOT_FOUND.into_response(),
+                IntoResponse::into_response,
+            );
         }
     }
     StatusCode::OK.into_response()

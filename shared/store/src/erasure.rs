@@ -83,7 +83,7 @@ impl Erasure {
             "waiting": self.waiting,
             "agents": self.agents,
             "outlives": [
-                { "what": "copies from which the tables can be restored (point-in-time recovery)", "until": recovery },
+                { "what": "copies from which tables and large things can be restored (point-in-time recovery, older versions)", "until": recovery },
                 { "what": "lines of logs and audit events, with ids and no words", "until": null },
                 { "what": "the account to sign in with, which who runs it removes", "until": null },
                 { "what": "what agents of others keep of their tasks; they are told that those are canceled, and one that did not answer for ten minutes may not know it", "until": null },

@@ -69,6 +69,15 @@ impl Tasks<'_> {
         due: Due,
         lease: LeaseAfter<'_>,
     ) -> Result<Committed, StoreError> {
+        Box::pin(self.write(revision, due, lease)).await
+    }
+
+    async fn write(
+        &self,
+        revision: &Revision,
+        due: Due,
+        lease: LeaseAfter<'_>,
+    ) -> Result<Committed, StoreError> {
         let (table, task) = (self.table(), revision.task());
         // A decision on half a view could do twice what the unknown part says was done; ending does nothing.
         if task.needs_newer_release() && !revision.events().iter().all(ends_or_suspends) {

@@ -193,7 +193,7 @@ impl Tasks<'_> {
             let item = PushItem::new(&key, push, 1, 1, task.created_at)?;
             writes.put(table, encode(&item)?, Change::new())?;
         }
-        self.store.put_large(&key.partition(), &[&body]).await?;
+        Box::pin(self.store.put_large(&key.partition(), &[&body])).await?;
         match self.store.transact(writes).await? {
             Transacted::Done => Ok(Created::New),
             Transacted::Refused(refused) => match refused.into_iter().next() {

@@ -142,10 +142,8 @@ impl Tasks<'_> {
                 0 => item.body.0.clone(),
                 _ => pieces.concat(),
             };
-            let (entry, _) = self
-                .store
-                .restored((self.table(), &place), entry, self.bare)
-                .await?;
+            let restored = self.store.restored((self.table(), &place), entry, self.bare);
+            let (entry, _) = Box::pin(restored).await?;
             let entry: Vec<Event> = parse(self.table(), &place, &entry)?;
             // The first entry may begin with events that are known.
             if let Some(at) = item.born.filter(|_| after == 0 && events.is_empty()) {

@@ -162,10 +162,9 @@ impl Tasks<'_> {
 
     /// The task of this item and its body, with what of it lies in the blob store.
     async fn task_of(&self, item: TaskItem, body: String) -> Result<StoredTask, StoreError> {
-        let (body, beside) = self
-            .store
-            .restored((self.table(), &item.key()), body, self.bare)
-            .await?;
+        let place = item.key();
+        let restored = self.store.restored((self.table(), &place), body, self.bare);
+        let (body, beside) = Box::pin(restored).await?;
         let mut stored = item.with_body(self.table(), &body)?;
         stored.task.kept.beside = beside;
         Ok(stored)

@@ -135,7 +135,7 @@ async fn a_task_with_a_file_is_read_as_it_was_and_each_write_of_it_is_cheap() {
     assert!(matches!(&events[0].kind, EventKind::Artifact { artifact: told, .. } if *told == artifact));
     assert_eq!(
         tasks.find(&key, now()).await.unwrap().unwrap().task.artifacts,
-        [artifact.clone()]
+        std::slice::from_ref(&artifact)
     );
     assert_eq!(
         holds_canary(&database, &_directory.0.join("blobs")),
@@ -167,6 +167,57 @@ async fn a_task_with_a_file_is_read_as_it_was_and_each_write_of_it_is_cheap() {
     let small = task_of("acme", "host", "user-1", now());
     let key = created(&store, &small).await;
     assert!(unpacked(&body(&database, &key)).get("needs").is_none());
+}
+
+/// Write units of a message in a chat, its task, and three steps of that, as a delegation has them.
+async fn walk(files: &[Vec<u8>]) -> f64 {
+    let (store, _database, _folder, _directory) = with_folder().await;
+    let (sessions, acme, user) = (store.sessions(), tenant("acme"), owner("user-1"));
+    let chat = ChatId::parse("c").unwrap();
+    let opened = sessions.open_chat(&acme, &user, &chat, "Files", now()).await;
+    let Opened::New(chat) = opened.unwrap() else {
+        panic!("there was a chat")
+    };
+    let message = StoredMessage {
+        id: message_id("m"),
+        at: now(),
+        body: json!({}),
+        edits: 0,
+    };
+    let mut task = task_of("acme", "host", "user-1", now());
+    if !files.is_empty() {
+        task = with_file(task);
+    }
+    let work = async {
+        let added = sessions.add_with_files(&acme, chat.place(), (&message, true), files);
+        assert_eq!(added.await.unwrap(), Added::New);
+        let key = created(&store, &task).await;
+        for (step, state) in (1..).zip([TaskState::Working, TaskState::Working, TaskState::Completed]) {
+            let leased = store
+                .tasks()
+                .lease(&key, "w", later(step), later(step + 30))
+                .await;
+            let Leased::Taken(stored) = leased.unwrap() else {
+                panic!("not leased")
+            };
+            let mut revision = Revision::of(stored.task);
+            revision
+                .record(EventKind::status(state, None), later(step))
+                .unwrap();
+            let after = LeaseAfter::Release { holder: "w" };
+            let committed = store.tasks().commit(&revision, Due::At(later(step)), after).await;
+            assert_eq!(committed.unwrap(), Committed::Yes);
+        }
+    };
+    let ((), spent) = measured(Box::pin(work)).await;
+    spent.capacity.write
+}
+
+#[tokio::test]
+async fn a_file_of_700_kb_costs_a_handful_of_write_units_and_none_where_there_is_none() {
+    let (with, without) = (walk(&[large().into_bytes()]).await, walk(&[]).await);
+    assert!(without <= 49.0, "{without}");
+    assert!(with - without <= 3.0, "{with} and {without}");
 }
 
 #[tokio::test]
@@ -512,7 +563,7 @@ async fn what_is_put_is_there_and_nothing_leads_out_of_the_folder() {
     for key in &keys {
         assert_eq!(
             listed(BlobScope::Owner(key.owner().to_owned())).await,
-            [key.clone()]
+            std::slice::from_ref(key)
         );
     }
     let after = folder.list(&BlobScope::All, sorted.get(2)).await.unwrap();

@@ -383,12 +383,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "A2A clients list tasks",
     ),
     (
-        "ChatApiFunction",
-        "SessionsAndChats",
-        "dynamodb:ConditionCheckItem",
-        "a message is stored with its files where its chat is still there",
-    ),
-    (
         "HostAgentFunction",
         "GrantsAndConsents",
         "dynamodb:UpdateItem",

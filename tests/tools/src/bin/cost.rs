@@ -283,6 +283,12 @@ async fn beside(cloud: &Cloud, walked: impl Iterator<Item = &String>, chats: f64
     println!(
         "| the chats of a million orchestrations for {days} days, as long as they stay after their last message, if nothing else is set | {stay:.2} |"
     );
+    let nights = 1e3 * S3_PUT + 1e6 * price::READ_UNIT;
+    println!(
+        "| a million large things, a month of the sweeper's nightly looks: a list for each thousand, a read unit for each record | {:.2} |",
+        nights * MINUTES / 1440.0
+    );
+    println!("| a gigabyte of large things, a month | {S3_GB_MONTH:.2} |");
     println!(
         "| a gigabyte that leaves AWS: answers, pushes and messages to agents elsewhere, prompts to models that are not Bedrock's | {:.2} |",
         EGRESS_GB

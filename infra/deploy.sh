@@ -146,7 +146,7 @@ STEPS
       cat <<'STEPS'
 ready_removal|Look at the tools, the account, its region, and whether a tenant is over the platform|
 drop_platform|Delete the stack|`aws cloudformation describe-stack-events` of the stack says what AWS refused
-drop_data|Delete the tables and the secrets, where that was asked for|the credentials need dynamodb:UpdateTable, DeleteTable and secretsmanager:DeleteSecret
+drop_data|Delete the tables, the large things and the secrets, where that was asked for|the credentials need dynamodb:UpdateTable, DeleteTable, s3:ListBucketVersions, DeleteObject, DeleteObjectVersion, DeleteBucket and secretsmanager:DeleteSecret
 STEPS
       ;;
     *) usage ;;
@@ -1208,9 +1208,25 @@ drop_data() {
       grep -q ResourceNotFoundException "$said" || fail "$(cat "$said")"
     fi
   done
+  drop_bucket "switchyard-$stage-blobs-$account-$region"
   for name in "${platform_secrets[@]}"; do
     delete_secret "switchyard/$stage/$name"
   done
+}
+
+# A bucket is deleted once nothing is in it, not even what was removed.
+drop_bucket() { # bucket
+  local versions said=$scratch/said all='[Versions, DeleteMarkers][][].{Key: Key, VersionId: VersionId}'
+  if ! aws s3api head-bucket --bucket "$1" >/dev/null 2>"$said"; then
+    grep -q 404 "$said" || fail "$(cat "$said")"
+    return 0
+  fi
+  while true; do
+    versions=$(aws s3api list-object-versions --bucket "$1" --max-items 500 --query "$all" --output json)
+    [ "$(jq length <<<"$versions")" -gt 0 ] || break
+    aws s3api delete-objects --bucket "$1" --delete "$(jq --compact-output '{Objects: ., Quiet: true}' <<<"$versions")" >/dev/null
+  done
+  aws s3api delete-bucket --bucket "$1"
 }
 
 remove-platform() {
@@ -1223,7 +1239,7 @@ remove-platform() {
   options ${arguments[@]+"${arguments[@]}"}
   check_names
   run_steps remove-platform
-  [ -n "$with_data" ] || echo "The tables and secrets of $stage are there yet: the same with --with-data deletes them."
+  [ -n "$with_data" ] || echo "The tables, large things and secrets of $stage are there yet: the same with --with-data deletes them."
 }
 
 (($# > 0)) || usage

@@ -7,7 +7,7 @@ use edge::config::Env;
 use serde_json::{Value, json};
 use store::schema::{self, EXPIRES_AT, PARTITION, SORT};
 use system_testing::cloud::routes;
-use system_testing::policy::{LEADING_KEYS, Policy, Request};
+use system_testing::policy::{LEADING_KEYS, PREFIX, Policy, Request};
 use system_testing::template::stacks::{
     self, functions, functions_of_all, may, platform, pool, tags, tenant, working_role,
 };
@@ -26,6 +26,9 @@ fn of_no_use(stack: &Stack, id: &str) -> BTreeSet<&'static str> {
     // Its role says so.
     if !may(stack, id, "sqs:SendMessage") {
         unused.extend(["AWS_ENDPOINT_URL_SQS", "WAKE_QUEUES"]);
+    }
+    if !may(stack, id, "s3:GetObject") && !may(stack, id, "s3:ListBucket") {
+        unused.extend(["AWS_ENDPOINT_URL_S3", "BLOBS_BUCKET"]);
     }
     if !may(stack, id, "secretsmanager:GetSecretValue") {
         unused.insert("AWS_ENDPOINT_URL_SECRETS_MANAGER");
@@ -453,6 +456,25 @@ fn no_function_of_a_tenant_reaches_another_tenants_items() {
             );
         }
         let acme = tags("acme");
+        for (action, resource) in policy.s3() {
+            let bucket = format!("arn:aws:s3:::switchyard-prod-blobs-{ACCOUNT}-{REGION}");
+            let own = resource.replace("${aws:PrincipalTag/tenant}", "acme");
+            let ask = |tenant: &str| {
+                let request = match action {
+                    "s3:ListBucket" => {
+                        Request::new(action, bucket.clone()).with(PREFIX, [format!("{tenant}#host#task#1/")])
+                    }
+                    _ => Request::new(action, own.replace("acme", tenant).replace('*', "1")),
+                };
+                policy.allows(&request.by(&acme))
+            };
+            assert!(ask("acme"), "{id} may {action} its own, {resource}");
+            for stranger in ["globex", "acmes", "acm", "", "acme.7f3a9c2e"] {
+                assert!(!ask(stranger), "{id} may {action} {stranger}'s");
+            }
+            let everything = Request::new("s3:ListBucket", bucket.clone()).by(&acme);
+            assert!(!policy.allows(&everything), "{id} lists everything");
+        }
         let mut allowed = 0;
         for resource in places() {
             for action in ACTIONS {

@@ -272,6 +272,15 @@ class TopicRule:
         client("iot").delete_topic_rule(ruleName=ref)
 
 
+class BucketPolicy:
+    def create(name, p):
+        client("s3").put_bucket_policy(Bucket=p["Bucket"], Policy=json.dumps(p["PolicyDocument"]))
+        return p["Bucket"], {}
+
+    def delete(ref, p):
+        client("s3").delete_bucket_policy(Bucket=ref)
+
+
 class RolePolicy:
     def create(name, p):
         client("iam").put_role_policy(**dict(p, PolicyDocument=json.dumps(p["PolicyDocument"])))
@@ -294,6 +303,7 @@ LACKING = {
     "AWS::SNS::Subscription": (Subscription, ""),
     "AWS::Lambda::EventInvokeConfig": (EventInvokeConfig, ""),
     "AWS::IAM::RolePolicy": (RolePolicy, ""),
+    "AWS::S3::BucketPolicy": (BucketPolicy, ""),
     "AWS::ApiGatewayV2::Api": (HttpApi, ""),
     "AWS::ApiGatewayV2::Integration": (HttpIntegration, ""),
     "AWS::ApiGatewayV2::Route": (HttpRoute, ""),

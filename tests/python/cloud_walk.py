@@ -95,6 +95,8 @@ def account():
     apis = [each["id"] for each in api.get_rest_apis()["items"]]
     return {
         "tables": sorted(client("dynamodb").list_tables()["TableNames"]),
+        # The first one is the tests' own, with the functions' code in it.
+        "buckets": sorted(each["Name"] for each in client("s3").list_buckets()["Buckets"] if each["Name"] != "code"),
         "queues": sorted(url.rsplit("/", 1)[1] for url in client("sqs").list_queues().get("QueueUrls", [])),
         "roles": sorted(each["RoleName"] for each in pages("iam", "list_roles", "Roles")),
         "functions": sorted(each["FunctionName"] for each in pages("lambda", "list_functions", "Functions")),
@@ -145,12 +147,15 @@ def check_references():
     queues = {f"arn:aws:sqs:eu-north-1:123456789012:{name}" for name in found["queues"]}
     known = {"dynamodb": {f"arn:aws:dynamodb:eu-north-1:123456789012:table/{name}" for name in tables}, "sqs": queues}
     known |= {"secretsmanager": secrets, "lambda": set(functions)}
+    known["s3"] = {f"arn:aws:s3:::{name}" for name in found["buckets"]}
     known["logs"] = {f"arn:aws:logs:eu-north-1:123456789012:log-group:{name}" for name in found["logs"]}
 
     def arn(text, where):
         kind = text.split(":")[2]
         # An index lies in its table, a stream of lines in its group; a pattern is many names.
         plain = text.split("/index/")[0] if kind == "dynamodb" else text.removesuffix(":*")
+        # What lies in a bucket is not there yet.
+        plain = plain.split("/")[0] if kind == "s3" else plain
         pattern = re.escape(plain).replace(r"\*", ".*")
         assert any(re.fullmatch(pattern, each) for each in known[kind]), f"{where}: there is no {text}"
 
@@ -327,6 +332,8 @@ def forget(kept):
     for table in kept["tables"]:
         client("dynamodb").update_table(TableName=table, DeletionProtectionEnabled=False)
         client("dynamodb").delete_table(TableName=table)
+    for bucket in kept["buckets"]:
+        client("s3").delete_bucket(Bucket=bucket)
     for secret in kept["secrets"]:
         client("secretsmanager").delete_secret(SecretId=secret, ForceDeleteWithoutRecovery=True)
 
@@ -499,10 +506,10 @@ def main(platform_folder, *tenant_folders):
     assert account() == before, account()
     step("tenants went without a trace; one had come back before")
 
-    # The platform's tables and secrets outlive it; a creation that meets them fails, and touches none of them.
+    # The platform's tables, bucket and secrets outlive it; a creation that meets them fails, and touches none of them.
     platform.delete()
     kept = account()
-    assert {kind for kind, names in kept.items() if names} == {"tables", "secrets"}, kept
+    assert {kind for kind, names in kept.items() if names} == {"tables", "buckets", "secrets"}, kept
     platform.deploy("ROLLBACK_COMPLETE", ProtectTables="false")
     assert account() == kept, account()
     platform.delete()

@@ -9,6 +9,9 @@ pub struct Config {
     pub looks: u32,
     /// `SEALING_KEYS_SECRET`: the secret with the keys that those follow from which seal the audit; without it nothing is sealed.
     pub sealing_keys: Option<String>,
+    /// Whether large things lie in a bucket (`BLOBS_BUCKET`): in a folder of the local system nothing is removed by the clock, which may be
+    /// moved there.
+    pub tidies: bool,
 }
 
 impl Config {
@@ -20,10 +23,12 @@ impl Config {
         let queues = env.required::<String>("WAKE_QUEUES");
         let looks = env.or("SWEEP_LOOKS", 1);
         let sealing_keys = env.optional("SEALING_KEYS_SECRET");
+        let bucket = env.optional::<String>("BLOBS_BUCKET");
         queues.map(|_| ())?;
         Ok(Self {
             looks: looks?,
             sealing_keys: sealing_keys?,
+            tidies: bucket?.is_some(),
         })
     }
 }

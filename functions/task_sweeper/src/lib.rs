@@ -5,7 +5,8 @@
 //! sweep may run twice, or beside another, and harms nothing. It is the one function that sees all tenants' keys, and
 //! of their work no more than keys: the index that it reads holds pointers alone.
 //!
-//! Beside that it seals each closed minute of the audit (`store::Audit::seal`), where it reads entries and writes seals.
+//! Beside that it seals each closed minute of the audit (`store::Audit::seal`), where it reads entries and writes seals; and each night
+//! it removes the large things that no record leads to any more (`store::Orphans`), of whose records it sees that they are there.
 
 mod config;
 mod timer;
@@ -43,5 +44,5 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
             every: EVERY,
         },
     });
-    Ok(Function::new(router).with_schedule(Timer::new(sweeper, ground, config.sealing_keys)))
+    Ok(Function::new(router).with_schedule(Timer::new(sweeper, ground, config.sealing_keys, config.tidies)))
 }

@@ -86,7 +86,7 @@ pub use plan::{
     UserWord,
 };
 pub use quota::{Limit, OverQuota, Quota, SHARES, STREAMS_OF_OWNER, ServicePlan, UNPACED, Whose};
-pub use rest::RECORDS;
+pub use rest::{BLOB_RECORDS, RECORDS};
 pub use retention::{Lasting, RETENTION, Retention, retention_of};
 pub use setting::{
     DEPLOYMENT, InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens,

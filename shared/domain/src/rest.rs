@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 
 /// The version of the records that this release writes. It is raised with every change of what is written, so that older
 /// releases know that there is more in a record than they see. Records of before there were versions count as 0.
-pub const RECORDS: u32 = 6;
+pub const RECORDS: u32 = 7;
+
+/// The version that whoever acts on a task must know some of whose strings lie in a blob store.
+pub const BLOB_RECORDS: u32 = 7;
 
 /// What stands in our types, and in what they write, for a name that this release does not know.
 const UNKNOWN: &str = "unknown";

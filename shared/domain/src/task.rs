@@ -3,6 +3,7 @@
 mod event;
 mod revision;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -129,6 +130,8 @@ pub struct Kept {
     pub keeping: Option<Keeping>,
     /// Whether it was admitted by the ledger, which hears of its end then. A delegation is not: what it is done for was.
     pub admitted: bool,
+    /// What of it lies in a blob store: the length of each, by its hash.
+    pub beside: BTreeMap<String, usize>,
     /// What a newer release said of it.
     pub(crate) rest: Option<Arc<Rest>>,
 }

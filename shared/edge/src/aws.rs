@@ -4,11 +4,10 @@
 mod session;
 mod signed;
 
-use std::time::SystemTime;
-
 use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region, SharedCredentialsProvider};
 use aws_types::SdkConfig;
 use domain::Tenant;
+use outbound::Signer;
 use url::Url;
 
 pub use session::{NAME_TAG, PREFIX_TAG, Sessions};
@@ -54,7 +53,7 @@ impl Caller {
         let region = region.or(emulated.then_some(SOMEWHERE));
         let mut config = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
         config.set_region(region.map(|region| Region::new(region.to_owned())));
-        config.set_endpoint_url(endpoint.map(without_credentials));
+        config.set_endpoint_url(endpoint.map(without_credentials).map(String::from));
         if emulated {
             // The usual client loads the system's certificates first, which a plain endpoint has no use for.
             config.set_http_client(Some(aws_smithy_http_client::Builder::new().build_http()));
@@ -78,6 +77,21 @@ impl Caller {
         };
         own.map(SharedCredentialsProvider::new)
     }
+
+    /// Who signs the requests to a service that has no SDK here.
+    pub(crate) fn signer(
+        &self,
+        service: &'static str,
+        endpoint: Option<&Url>,
+        region: Option<&str>,
+    ) -> Signer {
+        let region = region.or(is_emulator(endpoint).then_some(SOMEWHERE));
+        Signer {
+            service,
+            region: region.unwrap_or_default().to_owned(),
+            credentials: self.credentials(endpoint),
+        }
+    }
 }
 
 /// The AWS settings of the function's own role, as [`Caller::config`] has them.
@@ -86,21 +100,15 @@ pub fn sdk_config(endpoint: Option<&Url>, region: Option<&str>) -> SdkConfig {
     Caller::own().config(endpoint, region)
 }
 
-/// The time by which AWS judges signatures and ends sessions, whatever clock the rest of a process has.
-#[expect(clippy::disallowed_methods, reason = "it is AWS's clock that counts here")]
-fn now() -> SystemTime {
-    SystemTime::now()
-}
-
 fn is_emulator(endpoint: Option<&Url>) -> bool {
     endpoint.is_some_and(|url| url.scheme() == "http")
 }
 
 /// The endpoint alone, as clients call it.
-fn without_credentials(endpoint: &Url) -> String {
+pub(crate) fn without_credentials(endpoint: &Url) -> Url {
     let mut url = endpoint.clone();
     let _none_left = (url.set_username(""), url.set_password(None));
-    url.into()
+    url
 }
 
 /// The credentials of the function's role.

@@ -78,6 +78,8 @@
 //! | `OTEL_EXPORTER_OTLP_HEADERS` | all | headers of each request to it: `name=value,name=value`, values percent-encoded | none |
 //! | `AWS_REGION` | all | set by Lambda | none; required by AWS itself, not by an emulator |
 //! | `AWS_ENDPOINT_URL_DYNAMODB` | all | another DynamoDB; over plain `http` it is taken for an emulator | AWS |
+//! | `BLOBS_BUCKET` | all | the bucket of S3 in which large things lie | they lie in the tables |
+//! | `AWS_ENDPOINT_URL_S3` | all | another S3, likewise | AWS |
 //! | `AWS_ENDPOINT_URL_SECRETS_MANAGER` | all | another Secrets Manager, likewise | AWS |
 //! | `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` | host_agent | another Bedrock, likewise | AWS |
 //! | `AWS_ENDPOINT_URL_STS` | all | another STS, likewise; asked with `TENANT_ROLE` alone | AWS |

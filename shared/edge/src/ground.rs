@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::Front;
 use crate::aws::{Caller, Service};
+use crate::blobs::S3Blobs;
 use crate::config::{ConfigError, Platform, ThisMachine};
 use crate::queue::SqsDoor;
 use crate::secrets::{SealedSecrets, SecretSource, Secrets, SecretsError};
@@ -85,6 +86,10 @@ impl Ground {
         let tables = caller.config(platform.dynamodb.as_ref(), platform.region.as_deref());
         let store =
             Store::new(&tables, Tables::prefixed(&platform.table_prefix)).with_entropy(entropy.clone());
+        let store = match platform.blobs {
+            Some(bucket) => store.with_blobs(Arc::new(S3Blobs::new(bucket, &outbound, &clock))),
+            None => store,
+        };
         Self {
             wake: Arc::new(SqsDoor::new(platform.queues, store.clone())),
             store,

@@ -8,6 +8,7 @@
 
 pub mod agent_parts;
 pub mod aws;
+pub mod blobs;
 mod collector;
 pub mod config;
 pub mod cookie;

@@ -283,7 +283,12 @@ pub(crate) fn span(ask: &Ask<'_>) -> tracing::Span {
     )
 }
 
-pub(crate) async fn read(mut response: reqwest::Response, most: usize) -> Result<Bytes, CallError> {
+pub(crate) async fn read(response: reqwest::Response, most: usize) -> Result<Bytes, CallError> {
+    unpacked(whole(response, most).await?, most)
+}
+
+/// The body as it came.
+pub(crate) async fn whole(mut response: reqwest::Response, most: usize) -> Result<Bytes, CallError> {
     let told = response
         .content_length()
         .and_then(|length| usize::try_from(length).ok());
@@ -297,7 +302,7 @@ pub(crate) async fn read(mut response: reqwest::Response, most: usize) -> Result
         }
         body.extend_from_slice(&chunk);
     }
-    unpacked(body.freeze(), most)
+    Ok(body.freeze())
 }
 
 /// What is packed though nobody asked for that (RFC 1952), told by how it begins, as headers are wrong about it. What comes out has

@@ -39,9 +39,11 @@ mod guard;
 mod http_client;
 mod json;
 mod keys;
+mod objects;
 mod origin;
 mod policy;
 mod push;
+mod signature;
 mod spoken;
 mod web_push;
 
@@ -54,9 +56,11 @@ pub use error::{CallError, MqttFault};
 pub use events::{EventLimits, EventRefusal, EventStream, ServerEvent, Streamed};
 pub use guard::Lookup;
 pub use keys::{FetchedKeys, PushKeys};
+pub use objects::{ListedObject, Objects, ObjectsPlace};
 pub use origin::TrustedOrigin;
 pub use policy::Policy;
 pub use push::{PushDelivery, PushError};
+pub use signature::Signer;
 pub use web_push::WebPush;
 
 /// The address below a base, whether the base ends in a slash or not.

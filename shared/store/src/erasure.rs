@@ -13,6 +13,7 @@ use domain::{
     AgentName, ContextId, EventKind, OWN_AGENTS, Owner, Revision, Task, TaskId, TaskState, Tenant, Timestamp,
 };
 
+use crate::blobs::BlobScope;
 use crate::change::{Change, number, text};
 use crate::codec::{Item, Key, key_of, text_of};
 use crate::dynamo::{Query, ROUNDS, Written};
@@ -82,7 +83,7 @@ impl Erasure {
             "waiting": self.waiting,
             "agents": self.agents,
             "outlives": [
-                { "what": "copies from which the tables can be restored (point-in-time recovery)", "until": recovery },
+                { "what": "copies from which tables and large things can be restored (point-in-time recovery, older versions)", "until": recovery },
                 { "what": "lines of logs and audit events, with ids and no words", "until": null },
                 { "what": "the account to sign in with, which who runs it removes", "until": null },
                 { "what": "what agents of others keep of their tasks; they are told that those are canceled, and one that did not answer for ten minutes may not know it", "until": null },
@@ -182,7 +183,7 @@ impl Erasures<'_> {
         context: &ContextId,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let tasks = self.store.tasks();
+        let tasks = self.store.tasks().bare();
         let host = AgentName::parse(AgentName::HOST).ok();
         let found = match &host {
             Some(host) => tasks.by_context(tenant, host, owner, context, now).await?,
@@ -319,7 +320,8 @@ impl Pass<'_> {
 
     /// Ends a task and removes it; false where somebody who works on it has to hear of its end first.
     async fn task(&self, owner: &Owner, key: &TaskKey) -> Result<bool, StoreError> {
-        let (tasks, table) = (self.store.tasks(), self.store.tables().tasks.as_str());
+        // What lies in the blob store may be gone by now.
+        let (tasks, table) = (self.store.tasks().bare(), self.store.tables().tasks.as_str());
         // The beginning of time: also one that is over and not yet gone.
         let Some(stored) = tasks.find(key, Timestamp::from_millis(0)).await? else {
             return Ok(true);
@@ -356,7 +358,10 @@ impl Pass<'_> {
         let is_followed = self.record.is_none() && self.now < ended_at.after(FOLLOWED);
         match is_followed {
             true => self.end_soon(&all).await?,
-            false => _ = self.remove("tasks", &all).await?,
+            false => {
+                self.blobs(&pk).await?;
+                self.remove("tasks", &all).await?;
+            }
         }
         Ok(true)
     }
@@ -390,6 +395,7 @@ impl Pass<'_> {
         for partition in [listed.clone(), format!("{listed}#deleted")] {
             for item in self.store.query_all(self.listed(table, &partition)).await? {
                 let chat = key_of(table, &item)?;
+                gone += self.blobs(&chat.0).await?;
                 let mut keys = self.store.sessions().said_in(&chat).await?;
                 keys.push(chat);
                 gone += self.remove("chats", &of(table, keys)).await?;
@@ -488,6 +494,21 @@ impl Pass<'_> {
             .value("names", AttributeValue::Ss(names.to_vec()));
         self.store.update(self.sessions(), record, change).await?;
         Ok(())
+    }
+
+    /// Removes what lies in the blob store beside a partition, and counts it; how much that was. Where it breaks off in between, less is
+    /// counted than went.
+    async fn blobs(&self, partition: &str) -> Result<usize, StoreError> {
+        let gone = self
+            .store
+            .remove_blobs(&BlobScope::Owner(partition.to_owned()))
+            .await?;
+        if let Some(record) = self.record.as_ref().filter(|_| gone > 0) {
+            let many = i128::try_from(gone).unwrap_or_default();
+            let counted = Change::new().add("blobs", format!("{COUNT}blobs"), many);
+            self.store.update(self.sessions(), record, counted).await?;
+        }
+        Ok(gone)
     }
 
     /// Removes these items and counts them, in transactions; how many there are now fewer. Where one of a transaction's is gone already,

@@ -23,6 +23,7 @@
 //! ```
 
 pub mod audit;
+mod blobs;
 mod cards;
 mod change;
 mod codec;
@@ -57,6 +58,7 @@ use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use domain::{Entropy, SignInRule, SystemEntropy, Timestamp};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+pub use blobs::{BLOB_MAX, BlobKey, BlobScope, Blobs, Folder, LARGE, LISTED_MAX, ListedBlob, Orphans};
 pub use cards::{
     CardSignature, Cards, Declared, DeclaredType, Health, PendingCard, Put, RegisteredAgent, Visibility,
 };
@@ -110,6 +112,8 @@ pub struct Store {
     knows_tenants: bool,
     /// What its transactions carry into the audit.
     tells: Option<audit::Entry>,
+    /// Where large things lie; with none of it they lie in the tables.
+    blobs: Option<Arc<dyn Blobs>>,
 }
 
 struct Inner {
@@ -171,6 +175,7 @@ impl Store {
             sign_in: None,
             knows_tenants: true,
             tells: None,
+            blobs: None,
         }
     }
 
@@ -226,7 +231,10 @@ impl Store {
     /// Tasks, their events, what is due, and their push configurations.
     #[must_use]
     pub fn tasks(&self) -> Tasks<'_> {
-        Tasks { store: self }
+        Tasks {
+            store: self,
+            bare: false,
+        }
     }
 
     /// Browser sessions, chats and their messages.
@@ -272,6 +280,12 @@ impl Store {
     #[must_use]
     pub fn ledger(&self) -> Ledger<'_> {
         Ledger { store: self }
+    }
+
+    /// What of the blob store no record leads to any more.
+    #[must_use]
+    pub fn orphans(&self) -> Orphans<'_> {
+        Orphans { store: self }
     }
 
     /// Erases people.

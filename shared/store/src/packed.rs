@@ -17,7 +17,7 @@ use crate::change::text;
 const SHORT: usize = 384;
 
 /// Most bytes that an item's text may have once it is unpacked; far more than is ever written.
-const UNPACKED_LIMIT: usize = 4 * 1024 * 1024;
+pub(crate) const UNPACKED_LIMIT: usize = 4 * 1024 * 1024;
 
 /// miniz's usual level: a task of five kilobytes gets a twelfth smaller than with the fastest, which is the difference
 /// between three kilobytes and two with all else that lies in its item.

@@ -23,7 +23,7 @@ use crate::dynamo::Written;
 use crate::tasks::expiry;
 use crate::{Store, StoreError};
 
-pub(crate) use chats::owner_partition as chats_partition;
+pub(crate) use chats::{CHAT, owner_partition as chats_partition};
 pub use chats::{Chat, Opened};
 pub use feedback::Verdict;
 pub use live::{LiveSession, SignedIn};

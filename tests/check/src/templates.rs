@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use template_testing::policy::{ATTRIBUTES, LEADING_KEYS, Policy, Request};
+use template_testing::policy::{ATTRIBUTES, LEADING_KEYS, PREFIX, Policy, Request};
 use template_testing::stacks::{
     self, functions, functions_of_all, may, platform, pool, tags, tenant, working_role,
 };
@@ -293,6 +293,44 @@ pub(crate) fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_
                 "{id} and the tasks of {agent}"
             );
             assert!(!erases || !reads("globex"), "{id} and another tenant's tasks");
+            // So it is with what of them lies in the bucket.
+            let bucket = format!("arn:aws:s3:::switchyard-prod-blobs-{ACCOUNT}-{REGION}");
+            let may = |tenant: &str, action: &str| {
+                let key = format!("{bucket}/{tenant}#{agent}#task#1/0");
+                policy.allows(&Request::new(action, key))
+            };
+            let sweeps = id == "TaskSweeperFunction";
+            assert_eq!(
+                may("acme", "s3:GetObject"),
+                agent == own,
+                "{id} gets what {agent} has"
+            );
+            assert_eq!(
+                may("acme", "s3:PutObject"),
+                (agent == own) || erases,
+                "{id} puts for {agent}"
+            );
+            assert_eq!(
+                may("acme", "s3:DeleteObject"),
+                erases || sweeps,
+                "{id} deletes of {agent}"
+            );
+            assert!(
+                !erases || !may("globex", "s3:DeleteObject"),
+                "{id} deletes another tenant's"
+            );
+            let lists = Request::new("s3:ListBucket", bucket.clone())
+                .with(PREFIX, [format!("globex#{agent}#task#1/")]);
+            assert_eq!(policy.allows(&lists), sweeps, "{id} lists another tenant's");
+        }
+        // Of records that it is to look for, the sweeper sees that they are there.
+        for attribute in ["expires_at", "deleted_at", "body"] {
+            let stands = Request::new("dynamodb:BatchGetItem", tasks.clone())
+                .with(LEADING_KEYS, ["acme#host#task#1"])
+                .with(ATTRIBUTES, ["pk", "sk", attribute]);
+            if id == "TaskSweeperFunction" {
+                assert_eq!(policy.allows(&stands), attribute != "body", "{attribute}");
+            }
         }
     }
 }

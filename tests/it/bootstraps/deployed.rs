@@ -6,8 +6,11 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use serde_json::{Value, json};
+use store::{BlobScope, Blobs as _};
 use system_testing::User;
 use system_testing::browser::Browser;
 use system_testing::cloud::{Cloud, PASSWORD};
@@ -82,8 +85,111 @@ async fn shared(cloud: &Cloud, user: &User) {
     assert_eq!(read().await, 404, "{}", cloud.logs());
 }
 
+/// What the sweeper may for what it does in one hour of each night, whether or not this runs in it.
+const AT_NIGHT: [&str; 3] = [
+    "WhichLargeThingsThereAre",
+    "LargeThingsOfNobody",
+    "WhatTheyBelongTo",
+];
+
 /// What a policy allows and no walk here needs, with the reason that it is there nevertheless.
 const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
+    (
+        "ChatApiFunction",
+        "LargeThingsOfTheErased",
+        "s3:PutObject",
+        "a task of an older release is canceled whose files lie in the tables",
+    ),
+    (
+        "OauthCallbackFunction",
+        "LargeThings",
+        "s3:GetObject",
+        "a task with a file waits for a consent",
+    ),
+    (
+        "OauthCallbackFunction",
+        "LargeThings",
+        "s3:PutObject",
+        "the same, of an older release",
+    ),
+    (
+        "CalendarCallbackFunction",
+        "LargeThings",
+        "s3:GetObject",
+        "the same at an agent",
+    ),
+    (
+        "CalendarCallbackFunction",
+        "LargeThings",
+        "s3:PutObject",
+        "the same at an agent",
+    ),
+    (
+        "WebhookReceiverFunction",
+        "LargeThings",
+        "s3:PutObject",
+        "an agent brings a large result",
+    ),
+    (
+        "HorizonAgentFunction",
+        "LargeThings",
+        "s3:GetObject",
+        "somebody sends it a large thing",
+    ),
+    (
+        "HorizonAgentFunction",
+        "LargeThings",
+        "s3:PutObject",
+        "somebody sends it a large thing",
+    ),
+    (
+        "WeatherAgentFunction",
+        "LargeThings",
+        "s3:GetObject",
+        "somebody sends it a large thing",
+    ),
+    (
+        "WeatherAgentFunction",
+        "LargeThings",
+        "s3:PutObject",
+        "somebody sends it a large thing",
+    ),
+    (
+        "AirbnbAgentFunction",
+        "LargeThings",
+        "s3:GetObject",
+        "somebody sends it a large thing",
+    ),
+    (
+        "AirbnbAgentFunction",
+        "LargeThings",
+        "s3:PutObject",
+        "somebody sends it a large thing",
+    ),
+    (
+        "CalendarAgentFunction",
+        "LargeThings",
+        "s3:GetObject",
+        "somebody sends it a large thing",
+    ),
+    (
+        "CalendarAgentFunction",
+        "LargeThings",
+        "s3:PutObject",
+        "somebody sends it a large thing",
+    ),
+    (
+        "ReportAgentFunction",
+        "LargeThings",
+        "s3:GetObject",
+        "somebody sends it a large thing",
+    ),
+    (
+        "ReportAgentFunction",
+        "LargeThings",
+        "s3:PutObject",
+        "somebody sends it a large thing",
+    ),
     (
         "TaskSweeperFunction",
         "HowTenantsStand",
@@ -275,12 +381,6 @@ const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
         "OwnListings",
         "dynamodb:Query",
         "A2A clients list tasks",
-    ),
-    (
-        "ChatApiFunction",
-        "SessionsAndChats",
-        "dynamodb:ConditionCheckItem",
-        "a message is stored with its files where its chat is still there",
     ),
     (
         "HostAgentFunction",
@@ -491,6 +591,30 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
     assert!(messages.text.contains("Oslo"), "{messages:?}");
     assert!(user.get("/api/chats").await.text.contains("trip"));
 
+    // A file: it lies in the bucket, for the chat and for the host, and comes back from there.
+    let bytes: Vec<u8> = (0..60_000_u32).map(|n| n.to_le_bytes()[1]).collect();
+    let file = json!({
+        "type": "file", "mediaType": "application/octet-stream", "filename": "a.bin",
+        "url": format!("data:application/octet-stream;base64,{}", STANDARD.encode(&bytes)),
+    });
+    let text = json!({ "type": "text", "text": "Will it rain in Bergen tomorrow?" });
+    let message = json!({ "id": "m1", "role": "user", "parts": [text, file] });
+    let body = json!({ "id": "file", "trigger": "submit-message", "message": message });
+    let asked = user.call(Method::POST, "/api/chat", Some(body)).await;
+    assert_eq!(asked.status, 200, "{asked:?}\n{}", cloud.logs());
+    user.until(&asked.task_id(), &["completed"]).await;
+    let lies = async || {
+        cloud
+            .gate
+            .blobs
+            .list(&BlobScope::All, None)
+            .await
+            .expect("a folder")
+    };
+    assert_eq!(lies().await.len(), 2, "one of the chat, one of the host's task");
+    let found = user.get("/api/chats/file/messages/m1/files/0").await;
+    assert_eq!(found.status, 200, "{found:?}\n{}", cloud.logs());
+
     // Horizon: consent at the authorization server. Meanwhile every process is lost.
     let asked = user.chat("orders", "m1", "Where is my order 1001?").await;
     let waiting = user.until(&asked.task_id(), &["auth-required"]).await;
@@ -649,6 +773,8 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
         erased = gone().await;
     }
     assert_eq!(erased.status, 200, "{erased:?}\n{}", cloud.logs());
+    assert_eq!(erased.json()["erased"]["blobs"], 2, "{erased:?}");
+    assert_eq!(lies().await, [], "nothing of it is left");
 
     // What is under way ends; then nothing may have been refused.
     for _ in 0..50 {
@@ -678,7 +804,8 @@ async fn the_system_works_as_it_is_deployed_and_needs_no_more_than_its_policies_
                 .any(|(_, policy)| !policy.unused().contains(&(sid.to_owned(), action.to_owned())))
         };
         for (sid, action) in policy.unused() {
-            if !elsewhere(&sid, &action) {
+            let at_night = function == "TaskSweeperFunction" && AT_NIGHT.contains(&sid.as_str());
+            if !at_night && !elsewhere(&sid, &action) {
                 unused.insert(format!("{function} {sid} {action}"));
             }
         }

@@ -2,10 +2,11 @@
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use domain::Entropy;
 use dynamodb::{AccessKey, Error, Server};
-use store::{Store, Tables};
+use store::{Folder, Store, Tables};
 use url::Url;
 
 use crate::error::StartError;
@@ -13,6 +14,19 @@ use crate::hosts::Hosts;
 
 /// What the names of the tables begin with.
 pub(crate) const TABLE_PREFIX: &str = "switchyard-";
+
+/// The folder beside the database in which large things lie.
+const BLOBS: &str = "blobs";
+
+/// A folder that goes with whoever has this.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _gone = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// A running database.
 pub(crate) struct Database {
@@ -23,6 +37,8 @@ pub(crate) struct Database {
     /// None where the database belongs to another process.
     own: Option<Server>,
     file: Option<PathBuf>,
+    /// Where large things lie of a database in memory: gone with it.
+    _scratch: Option<Scratch>,
 }
 
 impl Database {
@@ -45,10 +61,18 @@ impl Database {
             (_, fault) => StartError::part("database")(fault),
         })?;
         let url = server.url().clone();
+        let (blobs, scratch) = match file {
+            Some(file) => (file.with_file_name(BLOBS), None),
+            None => {
+                let place = std::env::temp_dir().join(format!("switchyard-{}", entropy.uuid()));
+                (place.clone(), Some(Scratch(place)))
+            }
+        };
         let store = Store::new(
             &edge::aws::sdk_config(Some(&key.within(&url)), None),
             Tables::prefixed(TABLE_PREFIX),
-        );
+        )
+        .with_blobs(Arc::new(Folder::new(blobs)));
         let created = store.create_tables().await;
         let database = Self {
             url,
@@ -56,6 +80,7 @@ impl Database {
             store,
             own: Some(server),
             file: file.map(Path::to_owned),
+            _scratch: scratch,
         };
         match created {
             Ok(()) => Ok(database),
@@ -82,6 +107,7 @@ impl Database {
             store,
             own: None,
             file: None,
+            _scratch: None,
         }
     }
 

@@ -166,6 +166,9 @@ fn shared(
             endpoints.secrets_manager.to_string(),
         ),
         ("AWS_ENDPOINT_URL_SQS", endpoints.sqs.to_string()),
+        // There is no S3 here: the functions in this process have a folder.
+        ("AWS_ENDPOINT_URL_S3", String::new()),
+        ("BLOBS_BUCKET", String::new()),
         ("TABLE_PREFIX", crate::data::database::TABLE_PREFIX.to_owned()),
         ("KEYS_EDITION", "1".to_owned()),
         ("WAKE_QUEUES", queues.to_owned()),

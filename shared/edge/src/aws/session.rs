@@ -12,7 +12,7 @@ use domain::Tenant;
 use tokio::sync::Mutex;
 use url::Url;
 
-use super::{Caller, now};
+use super::Caller;
 
 /// The session tag with the tenant's prefix, which its keys begin with.
 pub const PREFIX_TAG: &str = "tenant";
@@ -51,6 +51,12 @@ pub(super) struct TenantSession {
     sessions: Sessions,
     tenant: Tenant,
     last: Mutex<Option<Credentials>>,
+}
+
+/// The time by which AWS ends sessions, whatever clock the rest of a process has.
+#[expect(clippy::disallowed_methods, reason = "it is AWS's clock that counts here")]
+fn now() -> SystemTime {
+    SystemTime::now()
 }
 
 /// Why there are no credentials of a tenant.

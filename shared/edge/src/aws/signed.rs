@@ -1,14 +1,11 @@
-//! Calls to AWS without an SDK: signed here (Signature Version 4), and sent through `outbound`. For services of which one operation is
-//! wanted, and whose SDK would be a minute of each build.
+//! Calls to AWS without an SDK, through `outbound`: for services of which one operation is wanted.
 
-use aws_credential_types::provider::ProvideCredentials as _;
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
-use aws_sigv4::sign::v4;
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use domain::{Clock as _, SystemClock};
+use http::{HeaderMap, Method};
 use outbound::{CallError, Outbound};
 use url::Url;
 
-use super::{Caller, SOMEWHERE, is_emulator, now, without_credentials};
+use super::{Caller, without_credentials};
 
 /// A service of AWS that is called without an SDK.
 #[derive(Debug, Clone)]
@@ -24,13 +21,7 @@ pub struct Service {
 /// Why a call came to nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum SignedCallError {
-    /// There are no credentials to sign with.
-    #[error("there are no credentials: {0}")]
-    Credentials(String),
-    /// It cannot be signed.
-    #[error("the call cannot be signed: {0}")]
-    Signature(String),
-    /// No answer came.
+    /// It could not be signed, or no answer came.
     #[error(transparent)]
     Call(#[from] CallError),
     /// The service refused.
@@ -60,41 +51,12 @@ impl Service {
         headers: &[(&'static str, &str)],
         body: Vec<u8>,
     ) -> Result<Vec<u8>, SignedCallError> {
-        let provider = caller.credentials(Some(&self.endpoint));
-        let provider = provider.ok_or_else(|| SignedCallError::Credentials("none are set".to_owned()))?;
-        let credentials = provider.provide_credentials().await;
-        let credentials = credentials.map_err(|error| SignedCallError::Credentials(chain(&error)))?;
-        let unsigned = |error: &dyn std::error::Error| SignedCallError::Signature(chain(error));
-
-        let endpoint = without_credentials(&self.endpoint);
-        let url = format!("{}{path}", endpoint.trim_end_matches('/'));
-        let region = self.region.as_deref();
-        let region = region.or(is_emulator(Some(&self.endpoint)).then_some(SOMEWHERE));
-        let identity = credentials.into();
-        let params = v4::SigningParams::builder()
-            .identity(&identity)
-            .region(region.unwrap_or_default())
-            .name(self.name)
-            .time(now())
-            .settings(SigningSettings::default())
-            .build()
-            .map_err(|error| unsigned(&error))?;
-        let all = headers.iter().map(|(name, value)| (*name, *value));
-        let request = SignableRequest::new("POST", &url, all.clone(), SignableBody::Bytes(&body))
-            .map_err(|error| unsigned(&error))?;
-        let signed = sign(request, &params.into()).map_err(|error| unsigned(&error))?;
-        let (signature, _) = signed.into_parts();
-
-        let mut sent = HeaderMap::new();
-        for (name, value) in all.chain(signature.headers()) {
-            let name = HeaderName::try_from(name).map_err(|error| unsigned(&error))?;
-            sent.insert(
-                name,
-                HeaderValue::try_from(value).map_err(|error| unsigned(&error))?,
-            );
-        }
-        let url = Url::parse(&url).map_err(|error| unsigned(&error))?;
-        let (status, answer) = outbound.request_bytes(Method::POST, &url, sent, body).await?;
+        let url = outbound::below(&without_credentials(&self.endpoint), path);
+        let signer = caller.signer(self.name, Some(&self.endpoint), self.region.as_deref());
+        let headers: HeaderMap = signer
+            .headers(("POST", &url), headers, &body, SystemClock.now())
+            .await?;
+        let (status, answer) = outbound.request_bytes(Method::POST, &url, headers, body).await?;
         match status {
             200..300 => Ok(answer),
             _ => Err(SignedCallError::Refused {
@@ -104,9 +66,4 @@ impl Service {
             }),
         }
     }
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    aws_sdk_sqs::error::DisplayErrorContext(error).to_string()
 }

@@ -10,6 +10,7 @@ use url::Url;
 
 use super::{ConfigError, Env};
 use crate::aws::{Caller, Sessions};
+use crate::blobs::Bucket;
 use crate::queue::Queues;
 use crate::secrets::SecretsPlace;
 use crate::telemetry::{Collector, Headers, LogFilter};
@@ -38,6 +39,8 @@ pub struct Platform {
     pub dynamodb: Option<Url>,
     /// `AWS_ENDPOINT_URL_SECRETS_MANAGER`
     pub secrets: SecretsPlace,
+    /// `BLOBS_BUCKET`, `AWS_ENDPOINT_URL_S3`
+    pub blobs: Option<Bucket>,
     /// `WAKE_QUEUES`, `AWS_ENDPOINT_URL_SQS`
     pub queues: Queues,
     /// `ANSWERS`, `BASE_PATH`
@@ -160,6 +163,9 @@ impl Platform {
         if let Some(sessions) = &self.sessions {
             let caller = Caller::of_tenant(sessions, tenant);
             self.secrets.caller = caller.clone();
+            if let Some(bucket) = &mut self.blobs {
+                bucket.caller = caller.clone();
+            }
             self.queues.caller = caller.clone();
             self.caller = caller;
         }
@@ -189,8 +195,17 @@ impl Platform {
         let urls = env.optional_json::<BTreeMap<AgentName, Url>>("WAKE_QUEUES");
         let answers = env.or("ANSWERS", Answers::default());
         let base_path = env.or("BASE_PATH", BasePath::default());
+        let bucket = env.optional::<String>("BLOBS_BUCKET");
+        let s3 = env.optional("AWS_ENDPOINT_URL_S3");
         let (region, sts) = (region?, sts?);
+        let (bucket, s3) = (bucket?, s3?);
         Ok(Self {
+            blobs: bucket.map(|name| Bucket {
+                name,
+                endpoint: s3,
+                region: region.clone(),
+                caller: Caller::own(),
+            }),
             caller: Caller::own(),
             sessions: role?.map(|role| Sessions {
                 role,

@@ -15,5 +15,6 @@ mod keys;
 mod mcp;
 mod misbehaviour;
 mod oauth;
+mod objects;
 mod pushes;
 mod support;

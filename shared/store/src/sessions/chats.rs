@@ -12,6 +12,9 @@ use crate::schema::BY_OWNER;
 use crate::tasks::{expiry, is_over};
 use crate::{Page, PageRequest, StoreError};
 
+/// The sort key of a chat itself.
+pub(crate) const CHAT: &str = "CHAT";
+
 /// The place of a chat's first message.
 pub(super) const FIRST: u64 = 1;
 
@@ -74,7 +77,7 @@ pub(super) struct ChatItem {
 }
 
 pub(super) fn chat_key(tenant: &Tenant, chat: &ChatId) -> Key {
-    (format!("{}#chat#{chat}", tenant.prefix()), "CHAT".to_owned())
+    (format!("{}#chat#{chat}", tenant.prefix()), CHAT.to_owned())
 }
 
 pub(crate) fn owner_partition(tenant: &Tenant, owner: &Owner) -> String {

@@ -1,4 +1,5 @@
-//! Files of a chat's messages: their bytes lie in pieces behind the messages, and are read one file at a time.
+//! Files of a chat's messages, which are read one file at a time: their bytes lie in the blob store, which a piece behind the messages
+//! names, or in such pieces where they are small or there is no blob store.
 
 use std::collections::HashMap;
 
@@ -10,13 +11,17 @@ use super::chats::{FIRST, chat_key};
 use super::messages::{message_item, message_key};
 use super::{Added, Sessions, StoredMessage};
 use crate::StoreError;
+use crate::blobs::BlobScope;
 use crate::change::{Change, number, text};
-use crate::codec::{DOCUMENT_LIMIT, Item, Key, VERSION, document, encode, inconsistent, keyed};
+use crate::codec::{DOCUMENT_LIMIT, Item, Key, VERSION, document, encode, inconsistent, keyed, text_of};
 use crate::schema::EXPIRES_AT;
 use crate::transact::{Transacted, Writes};
 
 /// What the sort keys of pieces begin with: behind all that is read with a chat.
 const PIECE: &str = "PIECE#";
+/// What a piece has: bytes, or the hash of a blob that is the whole file.
+const BYTES: &str = "bytes";
+const BLOB: &str = "blob";
 
 /// Where a piece lies. The message's id comes last, as it may have any character.
 fn piece_key(tenant: &Tenant, chat: &ChatId, message: &MessageId, (file, piece): (usize, usize)) -> Key {
@@ -55,12 +60,19 @@ impl Sessions<'_> {
         let item = encode(&message_item(tenant, chat, message, (order, end))?)?;
         let absent = Change::new().when("attribute_not_exists(#pk)");
         writes.put(self.table(), item, absent)?;
-        self.write_files(&mut writes, tenant, (chat, &message.id, end), files)?;
+        self.write_files(&mut writes, tenant, (chat, &message.id, end), files)
+            .await?;
         match self.store.transact(writes).await? {
             Transacted::Done => Ok(Added::New),
             Transacted::Refused(refused) => match refused.into_iter().next() {
                 Some((1, known)) => self.added_before(tenant, chat, message, known).await,
-                _ => Ok(Added::NoChat),
+                _ => {
+                    // Whoever deletes the chat may have been here before the files were.
+                    self.store
+                        .remove_blobs(&BlobScope::Owner(chat_key(tenant, chat).0))
+                        .await?;
+                    Ok(Added::NoChat)
+                }
             },
         }
     }
@@ -90,11 +102,13 @@ impl Sessions<'_> {
             .set("edits", number(known.edits.saturating_add(1)))
             .set(EXPIRES_AT, number(end));
         writes.update(self.table(), &message_key(tenant, chat, &known.id), edited)?;
-        self.write_files(&mut writes, tenant, (chat, &known.id, end), files)?;
+        self.write_files(&mut writes, tenant, (chat, &known.id, end), files)
+            .await?;
         Ok(matches!(self.store.transact(writes).await?, Transacted::Done))
     }
 
-    fn write_files(
+    /// Writes files into a transaction. The large ones are in the blob store before it.
+    async fn write_files(
         &self,
         writes: &mut Writes,
         tenant: &Tenant,
@@ -102,9 +116,19 @@ impl Sessions<'_> {
         files: &[Vec<u8>],
     ) -> Result<(), StoreError> {
         for (file, bytes) in files.iter().enumerate() {
+            let key = piece_key(tenant, chat, message, (file, 0));
+            if let Some(hash) = self.store.put_blob(&key.0, bytes).await? {
+                writes.put(
+                    self.table(),
+                    piece_item(&key, (BLOB, text(hash)), end),
+                    Change::new(),
+                )?;
+                continue;
+            }
             for (piece, bytes) in bytes.chunks(DOCUMENT_LIMIT).enumerate() {
                 let key = piece_key(tenant, chat, message, (file, piece));
-                writes.put(self.table(), piece_item(&key, bytes, end), Change::new())?;
+                let bytes = AttributeValue::B(bytes.to_vec().into());
+                writes.put(self.table(), piece_item(&key, (BYTES, bytes), end), Change::new())?;
             }
         }
         Ok(())
@@ -131,7 +155,10 @@ impl Sessions<'_> {
             let Some(item) = found.remove(key) else {
                 return Ok(None);
             };
-            match item.get("bytes") {
+            if let Some(hash) = text_of(&item, BLOB) {
+                return self.store.blob(self.table(), key, (hash, size)).await.map(Some);
+            }
+            match item.get(BYTES) {
                 Some(AttributeValue::B(piece)) => bytes.extend_from_slice(piece.as_ref()),
                 _ => return Err(inconsistent(self.table(), key, "a piece without bytes")),
             }
@@ -144,9 +171,9 @@ impl Sessions<'_> {
     }
 }
 
-fn piece_item(key: &Key, bytes: &[u8], expires_at: i64) -> Item {
+fn piece_item(key: &Key, (name, value): (&str, AttributeValue), expires_at: i64) -> Item {
     let more = HashMap::from([
-        ("bytes".to_owned(), AttributeValue::B(bytes.to_vec().into())),
+        (name.to_owned(), value),
         (VERSION.to_owned(), number(domain::RECORDS)),
         (EXPIRES_AT.to_owned(), number(expires_at)),
     ]);

@@ -6,8 +6,9 @@ use std::time::Duration;
 use domain::{ChatId, MessageId, Owner, Tenant, Timestamp};
 
 use super::Sessions;
-use super::chats::{ChatItem, TITLE_LIMIT, chat_key, owner_partition};
+use super::chats::{CHAT, ChatItem, TITLE_LIMIT, chat_key, owner_partition};
 use super::messages::{ANSWER, answer_key, message_key};
+use crate::blobs::BlobScope;
 use crate::change::{Change, number, text};
 use crate::codec::{Key, decode, fits, key_of};
 use crate::dynamo::{Query, Written};
@@ -95,6 +96,7 @@ impl Sessions<'_> {
 
     /// Removes all that lies in a chat's partition beside the chat itself.
     pub(super) async fn remove_said(&self, key: &Key) -> Result<(), StoreError> {
+        self.store.remove_blobs(&BlobScope::Owner(key.0.clone())).await?;
         let said = self.said_in(key).await?;
         self.remove_items(&said).await
     }
@@ -117,7 +119,7 @@ impl Sessions<'_> {
         let keys = items.iter().map(|item| key_of(self.table(), item));
         let keys: Result<Vec<Key>, _> = keys.collect();
         // The chat itself lies between the two.
-        Ok(keys?.into_iter().filter(|(_, sk)| sk != "CHAT").collect())
+        Ok(keys?.into_iter().filter(|(_, sk)| sk != CHAT).collect())
     }
 
     /// Removes messages of a chat, and answers that are kept in it: what came behind one that was edited.

@@ -10,6 +10,7 @@ use super::push::news_change;
 use super::retention::{Ends, is_short};
 use super::{Committed, Due, LeaseAfter, TaskKey, Tasks};
 use crate::StoreError;
+use crate::blobs::Spilled;
 use crate::change::{Change, number, numbers, text};
 use crate::codec::{Item, decode, inconsistent};
 use crate::dynamo::ROUNDS;
@@ -40,7 +41,9 @@ struct Commit<'a> {
     revision: &'a Revision,
     due: Due,
     lease: LeaseAfter<'a>,
-    body: String,
+    body: Spilled,
+    /// The JSON of the events.
+    log: Spilled,
     /// Names this write, for the pieces.
     write: String,
 }
@@ -66,17 +69,28 @@ impl Tasks<'_> {
         due: Due,
         lease: LeaseAfter<'_>,
     ) -> Result<Committed, StoreError> {
+        Box::pin(self.write(revision, due, lease)).await
+    }
+
+    async fn write(
+        &self,
+        revision: &Revision,
+        due: Due,
+        lease: LeaseAfter<'_>,
+    ) -> Result<Committed, StoreError> {
         let (table, task) = (self.table(), revision.task());
         // A decision on half a view could do twice what the unknown part says was done; ending does nothing.
         if task.needs_newer_release() && !revision.events().iter().all(ends_or_suspends) {
             return Err(StoreError::NeedsNewerRelease);
         }
+        let events = serde_json::to_string(revision.events()).map_err(unavailable("encode"))?;
         let commit = Commit {
             key: TaskKey::from(task),
             revision,
             due,
             lease,
-            body: task.to_stored().map_err(unavailable("encode"))?,
+            body: self.stored(task)?,
+            log: self.store.spilled(&events, &task.kept.beside),
             write: self.store.mark(),
         };
         let mut known = match &task.kept.keeping {
@@ -98,8 +112,10 @@ impl Tasks<'_> {
         };
         // Push configurations come and go without a new `rev`: each may cost a round, but the decision stands.
         for _ in 0..ROUNDS {
-            let ends = Ends::of(task, &known.keeping, commit.body.len());
+            let ends = Ends::of(task, &known.keeping, commit.body.text.len());
             let writes = commit.writes(table, &known, ends.as_ref())?;
+            let large = [&commit.body, &commit.log];
+            self.store.put_large(&commit.key.partition(), &large).await?;
             let refused = match self.store.transact(writes).await? {
                 Transacted::Done => {
                     if let Some(ends) = ends.filter(|ends| !ends.is_small()) {
@@ -172,7 +188,14 @@ impl Commit<'_> {
         let change = due_change(self.change(known, &cut, ends), key, due);
         writes.update(table, &key.task(), change)?;
         let created_at = self.revision.task().created_at;
-        LogItem::write(&mut writes, table, key, events, created_at, expires_at)?;
+        LogItem::write(
+            &mut writes,
+            table,
+            key,
+            (events, &self.log.text),
+            created_at,
+            expires_at,
+        )?;
         // Deliveries are a cursor over the log: the newest entry is enough, whatever lies before it goes along.
         if let Some(event) = events.iter().rev().find(|event| event.kind.is_public()) {
             for config in &known.push {

@@ -14,7 +14,6 @@ use super::{Created, NewRecord, StoredTask, TaskKey, Tasks};
 use crate::StoreError;
 use crate::change::{Change, number};
 use crate::codec::{DOCUMENT_LIMIT, Item, Key, decode, encode, inconsistent};
-use crate::error::unavailable;
 use crate::packed::Packed;
 use crate::transact::{Transacted, Writes};
 
@@ -90,12 +89,12 @@ impl TaskItem {
 }
 
 impl LogItem {
-    /// Writes the events of one revision; nothing where there are none.
+    /// Writes the events of one revision, with their JSON; nothing where there are none.
     pub(super) fn write(
         writes: &mut Writes,
         table: &str,
         key: &TaskKey,
-        events: &[Event],
+        (events, body): (&[Event], &str),
         created_at: Timestamp,
         expires_at: Option<i64>,
     ) -> Result<(), StoreError> {
@@ -105,11 +104,9 @@ impl LogItem {
         // What every log begins with is told by the entry of the second event.
         let (born, last) = ((first.seq == 2).then_some(created_at), last.seq);
         let (pk, sk) = key.entry(last);
-        let body = serde_json::to_string(events).map_err(unavailable("encode"))?;
-        let (body, beside) = if body.len() > DOCUMENT_LIMIT {
-            (String::new(), cut(&body))
-        } else {
-            (body, Vec::new())
+        let (body, beside) = match body.len() > DOCUMENT_LIMIT {
+            true => (String::new(), cut(body)),
+            false => (body.to_owned(), Vec::new()),
         };
         let item = Self {
             pk,
@@ -184,7 +181,7 @@ impl Tasks<'_> {
             .when("attribute_not_exists(#pk) OR #expires_at <= :now")
             .value("now", number(now.seconds()));
         writes.put(table, encode(&item)?, free)?;
-        let body = task.to_stored().map_err(unavailable("encode"))?;
+        let body = self.stored(task)?;
         let cut = Cut::body(&body, MOST, 0, &task.id.to_string())?;
         let retention = self.store.tenants().retention(&task.tenant);
         let retention = retention.set(Lasting::Tasks).unwrap_or(new.retention);
@@ -196,6 +193,7 @@ impl Tasks<'_> {
             let item = PushItem::new(&key, push, 1, 1, task.created_at)?;
             writes.put(table, encode(&item)?, Change::new())?;
         }
+        Box::pin(self.store.put_large(&key.partition(), &[&body])).await?;
         match self.store.transact(writes).await? {
             Transacted::Done => Ok(Created::New),
             Transacted::Refused(refused) => match refused.into_iter().next() {

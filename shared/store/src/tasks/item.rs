@@ -17,7 +17,7 @@ use crate::packed::Packed;
 pub const DUE_SHARDS: u32 = 8;
 
 /// The sort key of the task itself.
-pub(super) const TASK: &str = "TASK";
+pub(crate) const TASK: &str = "TASK";
 const PIECE: &str = "TASK#PIECE#";
 pub(super) const EVENT: &str = "EVENT#";
 pub(super) const PUSH: &str = "PUSH#";

@@ -62,7 +62,7 @@ impl Tasks<'_> {
             {
                 items.push(decode::<LogItem>(self.table(), item)?);
             }
-            let mut events = self.contiguous(&items, after)?;
+            let mut events = self.contiguous(&items, after).await?;
             events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
             query.start = next;
             // A large entry may take more than a page.
@@ -120,7 +120,7 @@ impl Tasks<'_> {
             Some(item) => self.whole(item, now).await?,
             None => None,
         };
-        let mut events = self.contiguous(&entries, told)?;
+        let mut events = self.contiguous(&entries, told).await?;
         if told == 0 && entries.is_empty() {
             events.extend(stored.as_ref().map(|stored| stored.task.first_event()));
         }
@@ -128,7 +128,7 @@ impl Tasks<'_> {
     }
 
     /// The events after `after` of these items as far as they follow each other: a reader may meet a writer halfway.
-    fn contiguous(&self, items: &[LogItem], after: u64) -> Result<Vec<Event>, StoreError> {
+    async fn contiguous(&self, items: &[LogItem], after: u64) -> Result<Vec<Event>, StoreError> {
         let mut events: Vec<Event> = Vec::new();
         let mut items = items.iter();
         while let Some(item) = items.next() {
@@ -138,11 +138,13 @@ impl Tasks<'_> {
                 break;
             }
             let place = (item.pk.clone(), item.sk.clone());
-            let entry: Vec<Event> = if beside == 0 {
-                parse(self.table(), &place, &item.body)?
-            } else {
-                parse(self.table(), &place, &pieces.concat())?
+            let entry = match beside {
+                0 => item.body.0.clone(),
+                _ => pieces.concat(),
             };
+            let restored = self.store.restored((self.table(), &place), entry, self.bare);
+            let (entry, _) = Box::pin(restored).await?;
+            let entry: Vec<Event> = parse(self.table(), &place, &entry)?;
             // The first entry may begin with events that are known.
             if let Some(at) = item.born.filter(|_| after == 0 && events.is_empty()) {
                 events.push(first_event(at));

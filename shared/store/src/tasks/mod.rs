@@ -28,7 +28,7 @@ use crate::Store;
 pub use deliveries::{Delivery, DeliveryFilter, DeliveryState};
 pub use draft::{AnswerDraft, DRAFT_MAX};
 pub use item::DUE_SHARDS;
-pub(crate) use item::{expiry, is_over, ledger_shard, message_key, owner_partition};
+pub(crate) use item::{TASK, expiry, is_over, ledger_shard, message_key, owner_partition};
 pub use overview::Unfinished;
 pub use query::{TaskPage, TaskQuery};
 pub use revise::{Decision, Revised};
@@ -313,4 +313,15 @@ pub struct ClaimedPush {
 #[derive(Clone, Copy)]
 pub struct Tasks<'s> {
     pub(crate) store: &'s Store,
+    /// Whether large things stay in the blob store.
+    pub(crate) bare: bool,
+}
+
+impl Tasks<'_> {
+    /// The same, but of what is read from here on large strings stay in the blob store: references stand in their places, for whoever
+    /// wants to know how a task stands. Such a task may be written back: it keeps what it refers to.
+    #[must_use]
+    pub fn bare(self) -> Self {
+        Self { bare: true, ..self }
+    }
 }

@@ -1,14 +1,16 @@
 //! Bodies that are too large for one item: cut into pieces, and put together again.
 
-use domain::Timestamp;
+use domain::{BLOB_RECORDS, Task, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::item::{TASK, TaskItem, is_piece, task_item};
 use super::{StoredTask, TaskKey, Tasks};
 use crate::StoreError;
+use crate::blobs::Spilled;
 use crate::change::{Change, text};
 use crate::codec::{DOCUMENT_LIMIT, Item, decode, encode, fits, text_of};
 use crate::dynamo::{Query, ROUNDS, pause};
+use crate::error::unavailable;
 use crate::packed::Packed;
 use crate::transact::Writes;
 
@@ -48,8 +50,9 @@ pub(super) struct Cut {
 impl Cut {
     /// Cuts a body. A task that once lay in pieces always will, so that its log, in which there may be pieces too, is
     /// known to be large.
-    pub(super) fn body(body: &str, most: usize, before: u32, write: &str) -> Result<Self, StoreError> {
-        fits("the task", body.len(), most)?;
+    pub(super) fn body(body: &Spilled, most: usize, before: u32, write: &str) -> Result<Self, StoreError> {
+        fits("the task", body.whole, most)?;
+        let body = body.text.as_str();
         if body.len() <= INLINE && before == 0 {
             return Ok(Self {
                 inline: body.to_owned(),
@@ -143,7 +146,7 @@ impl Tasks<'_> {
                 return Ok(None);
             };
             if let Some(body) = body {
-                return newer.with_body(self.table(), &body).map(Some);
+                return self.task_of(newer, body).await.map(Some);
             }
             // A writer was at work while this was read, one item after the other.
             item = newer;
@@ -153,8 +156,33 @@ impl Tasks<'_> {
             }
             pause(round).await;
         }
-        let body = std::mem::take(&mut item.body);
-        item.with_body(self.table(), &body).map(Some)
+        let body = std::mem::take(&mut item.body).0;
+        self.task_of(item, body).await.map(Some)
+    }
+
+    /// The task of this item and its body, with what of it lies in the blob store.
+    async fn task_of(&self, item: TaskItem, body: String) -> Result<StoredTask, StoreError> {
+        let place = item.key();
+        let restored = self.store.restored((self.table(), &place), body, self.bare);
+        let (body, beside) = Box::pin(restored).await?;
+        let mut stored = item.with_body(self.table(), &body)?;
+        stored.task.kept.beside = beside;
+        Ok(stored)
+    }
+
+    /// A task's body as it is to be written, and what of it goes into the blob store.
+    pub(super) fn stored(&self, task: &Task) -> Result<Spilled, StoreError> {
+        let body = task.to_stored().map_err(unavailable("encode"))?;
+        let spilled = self.store.spilled(&body, &task.kept.beside);
+        if !spilled.refers() || task.needs >= BLOB_RECORDS {
+            return Ok(spilled);
+        }
+        let needy = Task {
+            needs: BLOB_RECORDS,
+            ..task.clone()
+        };
+        let body = needy.to_stored().map_err(unavailable("encode"))?;
+        Ok(self.store.spilled(&body, &task.kept.beside))
     }
 
     /// The task's item and the body beside it, in one query; no body where what was read is not of one write.

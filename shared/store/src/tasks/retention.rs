@@ -262,6 +262,9 @@ impl Tasks<'_> {
     }
 }
 
+/// How long its body is without what lies in the blob store.
 fn size_of(task: &Task) -> usize {
-    task.to_stored().map_or(usize::MAX, |body| body.len())
+    let beside: usize = task.kept.beside.values().sum();
+    task.to_stored()
+        .map_or(usize::MAX, |body| body.len().saturating_sub(beside))
 }

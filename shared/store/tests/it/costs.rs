@@ -4,8 +4,7 @@
 use domain::{Artifact, Job, Notification, RemoteTaskId, RemoteUpdate, SealedToken};
 
 use crate::*;
-use serde_json::json;
-use store::{Added, Attempts, Leased, Opened, StoredMessage, measured};
+use store::{Attempts, Leased, measured};
 
 /// Units of the work, and its output.
 async fn units<T>(work: impl Future<Output = T>) -> (T, f64) {
@@ -220,45 +219,4 @@ fn json_like(size: usize) -> String {
         );
     }
     text
-}
-
-/// `docs/decisions/limits.md` says what that comes to.
-#[tokio::test]
-async fn files_cost_their_bytes_in_the_chat_and_with_each_write_of_the_hosts_task() {
-    let (store, _database) = store_testing::start().await;
-    let (sessions, acme, user) = (store.sessions(), tenant("acme"), owner("user-1"));
-    let chat = domain::ChatId::parse("c").unwrap();
-    let opened = sessions.open_chat(&acme, &user, &chat, "Files", now()).await;
-    let Opened::New(chat) = opened.unwrap() else {
-        panic!("there was a chat")
-    };
-    let message = StoredMessage {
-        id: message_id("m"),
-        at: now(),
-        body: json!({}),
-        edits: 0,
-    };
-    let files = [noise(700_000).into_bytes()];
-    let (_, kept) = units(Box::pin(async {
-        let added = sessions.add_with_files(&acme, chat.place(), (&message, true), &files);
-        assert_eq!(added.await.unwrap(), Added::New);
-    }))
-    .await;
-
-    let mut task = task_of("acme", "host", "user-1", now());
-    let file = Part::new(domain::PartContent::Raw(noise(933_336)));
-    task.history[0].parts.push(file);
-    let key = TaskKey::from(&task);
-    let (_, create) = units(Box::pin(created(&store, &task))).await;
-    let tasks = store.tasks();
-    let (leased, lease) = units(async { tasks.lease(&key, "w", later(1), later(31)).await.unwrap() }).await;
-    let Leased::Taken(stored) = leased else {
-        panic!("not leased")
-    };
-    let mut revision = Revision::of(stored.task);
-    revision
-        .record(said(TaskState::Working, "At work"), later(1))
-        .unwrap();
-    let (_, write) = units(commit(&store, &revision, Due::Keep, LeaseAfter::Keep)).await;
-    within(&[kept, create, lease, write], &[1_375.0, 1_420.0, 1.0, 1_420.0]);
 }

@@ -8,6 +8,7 @@
 )]
 
 mod audit;
+mod blobs;
 mod cards;
 mod chance;
 mod configs;

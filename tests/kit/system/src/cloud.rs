@@ -1,6 +1,6 @@
 //! The deployed system without an account: both templates, deployed to a small AWS in this process. The functions are their
 //! own programs with the environment of their template, behind an API with the template's routes; every call of theirs to
-//! DynamoDB, SQS and Secrets Manager is judged by the policy of their role in the template.
+//! DynamoDB, S3, SQS and Secrets Manager is judged by the policy of their role in the template.
 
 mod gate;
 mod gateway;
@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use auth::{Grant, KeySet, SigningKey};
 use axum::Router;
-use axum::routing::post;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{any, post};
 use cli::onboarding::{BASE_URL, IDP_URL, OPERATOR, Plan, PlatformPlan, TenantStack};
 use domain::{Clock as _, ExposeSecret as _, SystemClock, SystemEntropy, Tenant};
 use edge::aws::{Caller, Service};
@@ -25,7 +26,7 @@ use idp::NewUser;
 use outbound::Outbound;
 use sandbox::google::{CLIENT, Google};
 use serde_json::{Value, json};
-use store::{Order, OrderItem, OrderStatus, Pooled, Store, Tables};
+use store::{Folder, Order, OrderItem, OrderStatus, Pooled, Store, Tables};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use url::Url;
@@ -81,6 +82,7 @@ pub struct Cloud {
     logs: tempfile::TempDir,
     parts: Vec<tokio::task::JoinHandle<()>>,
     _database: store_testing::Database,
+    _bucket: tempfile::TempDir,
     _weather: Local,
 }
 
@@ -238,6 +240,9 @@ impl Cloud {
             &database.config(),
             Tables::prefixed(&format!("switchyard-{STAGE}-")),
         );
+        let bucket = tempfile::tempdir().expect("a folder");
+        let blobs = Folder::new(bucket.path());
+        let store = store.with_blobs(Arc::new(blobs.clone()));
         let (queues, messages) = mpsc::unbounded_channel();
         let gate = Arc::new(Gate {
             database: database.url().to_string(),
@@ -250,6 +255,7 @@ impl Cloud {
             begun: AtomicU32::new(0),
             usage: Mutex::default(),
             http: crate::user::http(),
+            blobs,
         });
         let mut cloud = Self {
             gate,
@@ -272,6 +278,7 @@ impl Cloud {
             logs: tempfile::tempdir().expect("a folder"),
             parts: Vec::new(),
             _database: database,
+            _bucket: bucket,
             _weather: Local::start_now().await,
         };
         let services = Router::new()
@@ -281,6 +288,9 @@ impl Cloud {
                 "/{caller}/2015-03-31/functions/{function}/invocations",
                 post(gate::invoke),
             )
+            .route("/{caller}/{bucket}/", any(gate::answer_s3))
+            .route("/{caller}/{bucket}/{*key}", any(gate::answer_s3))
+            .layer(DefaultBodyLimit::max(store::BLOB_MAX))
             .with_state(cloud.gate.clone());
         cloud.services = cloud.serve_new(services).await;
         let gateway = Router::new()
@@ -342,7 +352,7 @@ impl Cloud {
                 environment.entry(variable).or_insert(value);
             }
             // What must differ where there is no AWS and no TLS; a test compares names and values of all the rest.
-            for service in ["DYNAMODB", "SECRETS_MANAGER", "SQS", "STS", "KMS", "LAMBDA"] {
+            for service in ["DYNAMODB", "S3", "SECRETS_MANAGER", "SQS", "STS", "KMS", "LAMBDA"] {
                 if let Some(place) = environment.get_mut(&format!("AWS_ENDPOINT_URL_{service}")) {
                     *place = format!("{services}/{caller}");
                 }

@@ -26,6 +26,8 @@ pub const LEADING_KEYS: &str = "dynamodb:LeadingKeys";
 pub const ATTRIBUTES: &str = "dynamodb:Attributes";
 /// Whether a read from DynamoDB names its attributes.
 pub const SELECT: &str = "dynamodb:Select";
+/// What the keys of a listing of S3 begin with.
+pub const PREFIX: &str = "s3:prefix";
 /// The names of the tags that a request gives.
 pub const TAG_KEYS: &str = "aws:TagKeys";
 /// Before the name of a tag that a request gives.
@@ -97,9 +99,9 @@ struct Statement {
     /// Whom a trust policy speaks of; nobody in a policy of a role.
     principals: Vec<String>,
     actions: Vec<String>,
-    /// The same, and the resources, as they are compared.
+    /// The same, as they are compared.
     asked: Vec<Vec<Piece>>,
-    resources: Vec<Vec<Piece>>,
+    resources: Vec<String>,
     conditions: Vec<Condition>,
 }
 
@@ -227,6 +229,23 @@ impl Policy {
             .collect()
     }
 
+    /// What it allows of S3: each action with each resource that it is allowed for.
+    #[must_use]
+    pub fn s3(&self) -> Vec<(&str, &str)> {
+        let of =
+            |rule: &'_ Statement| rule.allows && rule.actions.iter().all(|action| action.starts_with("s3:"));
+        let rules = self.statements.iter().filter(|rule| of(rule));
+        let each = rules.flat_map(|rule| {
+            let actions = rule.actions.iter();
+            actions.flat_map(|action| {
+                rule.resources
+                    .iter()
+                    .map(move |place| (action.as_str(), place.as_str()))
+            })
+        });
+        each.collect()
+    }
+
     /// The statements that allow something of DynamoDB: their ids with the leading keys they ask for.
     #[must_use]
     pub fn dynamodb(&self) -> BTreeMap<&str, Option<&[String]>> {
@@ -263,7 +282,7 @@ fn allowed(matching: &[&Statement]) -> bool {
 fn holds_many(key: &str) -> bool {
     match key {
         LEADING_KEYS | ATTRIBUTES | TAG_KEYS => true,
-        SELECT => false,
+        SELECT | PREFIX => false,
         _ => {
             let known = [REQUEST_TAG, PRINCIPAL_TAG, ENCRYPTION_CONTEXT];
             let known = known.iter().any(|known| key.starts_with(known));
@@ -312,11 +331,10 @@ impl Statement {
         });
         let resources = parts.get("Resource").map_or_else(|| vec!["*".to_owned()], list);
         let actions = list(&told["Action"]);
-        for pattern in actions.iter().chain(&resources) {
-            assert!(
-                !pattern.contains("${"),
-                "a variable that is not understood: {pattern}"
-            );
+        let variable = actions.iter().find(|action| action.contains("${"));
+        assert_eq!(variable, None, "a variable that is not understood");
+        for resource in &resources {
+            let _without_values = filled(resource, true, &BTreeMap::new());
         }
         let conditions = parts.get("Condition").into_iter();
         let conditions = conditions.flat_map(|told| told.as_object().expect("conditions"));
@@ -329,7 +347,7 @@ impl Statement {
             },
             principals: principals.unwrap_or_default(),
             asked: actions.iter().map(|action| pattern(action)).collect(),
-            resources: resources.iter().map(|resource| pattern(resource)).collect(),
+            resources,
             actions,
             conditions: conditions
                 .flat_map(|(operator, keys)| {
@@ -341,13 +359,18 @@ impl Statement {
     }
 
     fn covers(&self, request: &Request) -> bool {
-        let any = |patterns: &[Vec<Piece>], text: &str| patterns.iter().any(|each| like(each, text));
-        any(&self.asked, &request.action)
-            && any(&self.resources, &request.resource)
-            && self
-                .conditions
-                .iter()
-                .all(|condition| condition.holds(&request.context))
+        let Request {
+            action,
+            resource,
+            context,
+        } = request;
+        let mut resources = self
+            .resources
+            .iter()
+            .filter_map(|each| filled(each, true, context));
+        self.asked.iter().any(|each| like(each, action))
+            && resources.any(|each| like(&each, resource))
+            && self.conditions.iter().all(|condition| condition.holds(context))
     }
 }
 
@@ -376,14 +399,15 @@ impl Condition {
         };
         // What it names is understood.
         for value in &condition.values {
-            let _without_values = condition.pattern(value, &BTreeMap::new());
+            let _without_values = filled(value, condition.wildcards, &BTreeMap::new());
         }
         condition
     }
 
     fn holds(&self, context: &BTreeMap<String, Vec<String>>) -> bool {
         let fits = |value: &String| {
-            let mut patterns = self.values.iter().filter_map(|each| self.pattern(each, context));
+            let values = self.values.iter();
+            let mut patterns = values.filter_map(|each| filled(each, self.wildcards, context));
             patterns.any(|pattern| like(&pattern, value))
         };
         match context.get(&self.key).map(Vec::as_slice) {
@@ -394,32 +418,32 @@ impl Condition {
             Some(values) => panic!("{} has one value, not {values:?}", self.key),
         }
     }
+}
 
-    /// What a value asks for. One with a variable that has no value is like nothing.
-    fn pattern(&self, value: &str, context: &BTreeMap<String, Vec<String>>) -> Option<Vec<Piece>> {
-        let plain = |text: &str| match self.wildcards {
-            true => pattern(text),
-            false => literal(text),
-        };
-        let mut pieces = Vec::new();
-        let mut rest = value;
-        let mut whole = true;
-        while let Some((before, after)) = rest.split_once("${") {
-            let (name, after) = after.split_once('}').expect("a closed variable");
-            assert!(
-                name.starts_with(PRINCIPAL_TAG),
-                "the variable {name} is not understood"
-            );
-            pieces.extend(plain(before));
-            match context.get(name).map(Vec::as_slice) {
-                Some([value]) => pieces.extend(literal(value)),
-                _ => whole = false,
-            }
-            rest = after;
+/// What a value or a resource asks for. One with a variable that has no value is like nothing.
+fn filled(value: &str, wildcards: bool, context: &BTreeMap<String, Vec<String>>) -> Option<Vec<Piece>> {
+    let plain = |text: &str| match wildcards {
+        true => pattern(text),
+        false => literal(text),
+    };
+    let mut pieces = Vec::new();
+    let mut rest = value;
+    let mut whole = true;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, after) = after.split_once('}').expect("a closed variable");
+        assert!(
+            name.starts_with(PRINCIPAL_TAG),
+            "the variable {name} is not understood"
+        );
+        pieces.extend(plain(before));
+        match context.get(name).map(Vec::as_slice) {
+            Some([value]) => pieces.extend(literal(value)),
+            _ => whole = false,
         }
-        pieces.extend(plain(rest));
-        whole.then_some(pieces)
+        rest = after;
     }
+    pieces.extend(plain(rest));
+    whole.then_some(pieces)
 }
 
 /// A part of a pattern.

@@ -308,6 +308,7 @@ impl Stack {
                 )
             }
             "AWS::Logs::LogGroup" => own("LogGroupName"),
+            "AWS::S3::Bucket" => own("BucketName"),
             "AWS::SNS::Topic" => format!("arn:aws:sns:{REGION}:{ACCOUNT}:{}", own("TopicName")),
             "AWS::Serverless::Function" => format!("{}-{id}", self.name),
             "AWS::ApiGateway::RestApi" => "abc123".to_owned(),
@@ -325,6 +326,7 @@ impl Stack {
             ("AWS::DynamoDB::Table", "Arn") => {
                 format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", own("TableName"))
             }
+            ("AWS::S3::Bucket", "Arn") => format!("arn:aws:s3:::{}", own("BucketName")),
             ("AWS::SQS::Queue", "Arn") => format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", own("QueueName")),
             ("AWS::SQS::Queue", "QueueName") => own("QueueName"),
             ("AWS::SSM::Parameter", "Value") => own("Value"),

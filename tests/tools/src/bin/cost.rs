@@ -13,7 +13,7 @@ use domain::price::{self, Units};
 use domain::{AgentName, Clock as _, Entropy as _, Lasting, TaskId, Tenant};
 use reqwest::Method;
 use serde_json::{Value, json};
-use store::TaskKey;
+use store::{BlobScope, Blobs as _, TaskKey};
 use system_testing::User;
 use system_testing::cloud::{Cloud, Write};
 use system_testing::dynamodb;
@@ -28,6 +28,10 @@ const WORLD: Duration = Duration::from_millis(300);
 /// Dollars for a read of a secret, and for a gigabyte that leaves AWS for the internet: no task's price has them in it.
 const SECRET_READ: f64 = 0.05 / 10_000.0;
 const EGRESS_GB: f64 = 0.09;
+/// Dollars of S3 for a put or a list, a get, and a gigabyte for a month.
+const S3_PUT: f64 = 5e-6;
+const S3_GET: f64 = 0.4e-6;
+const S3_GB_MONTH: f64 = 0.023;
 /// What a start of a function is taken to last on AWS, where nobody has measured one; Lambda charges for it.
 const START: Duration = Duration::from_millis(200);
 /// Bytes that Lambda itself logs of an invocation: its start, its end and its report, as JSON.
@@ -49,6 +53,8 @@ struct Counted {
     due_units: f64,
     dynamodb: f64,
     sqs: f64,
+    puts: f64,
+    gets: f64,
 }
 
 impl std::ops::AddAssign<&Counted> for Counted {
@@ -61,6 +67,8 @@ impl std::ops::AddAssign<&Counted> for Counted {
         self.due_units += other.due_units;
         self.dynamodb += other.dynamodb;
         self.sqs += other.sqs;
+        self.puts += other.puts;
+        self.gets += other.gets;
     }
 }
 
@@ -106,6 +114,8 @@ fn counted(cloud: &Cloud) -> BTreeMap<String, Counted> {
                 due_units: used.due_units,
                 dynamodb: sum("dynamodb:"),
                 sqs: sum("sqs:"),
+                puts: sum("s3:PutObject"),
+                gets: sum("s3:GetObject"),
             };
             (full.clone(), counted)
         })
@@ -122,6 +132,8 @@ fn difference(after: &Counted, before: &Counted, runs: f64) -> Counted {
         due_units: (after.due_units - before.due_units) / runs,
         dynamodb: (after.dynamodb - before.dynamodb) / runs,
         sqs: (after.sqs - before.sqs) / runs,
+        puts: (after.puts - before.puts) / runs,
+        gets: (after.gets - before.gets) / runs,
     }
 }
 
@@ -271,6 +283,12 @@ async fn beside(cloud: &Cloud, walked: impl Iterator<Item = &String>, chats: f64
     println!(
         "| the chats of a million orchestrations for {days} days, as long as they stay after their last message, if nothing else is set | {stay:.2} |"
     );
+    let nights = 1e3 * S3_PUT + 1e6 * price::READ_UNIT;
+    println!(
+        "| a million large things, a month of the sweeper's nightly looks: a list for each thousand, a read unit for each record | {:.2} |",
+        nights * MINUTES / 1440.0
+    );
+    println!("| a gigabyte of large things, a month | {S3_GB_MONTH:.2} |");
     println!(
         "| a gigabyte that leaves AWS: answers, pushes and messages to agents elsewhere, prompts to models that are not Bedrock's | {:.2} |",
         EGRESS_GB
@@ -303,12 +321,16 @@ async fn said(cloud: &Cloud, ids: &[String]) -> Units {
     all
 }
 
-/// What an orchestration takes of DynamoDB.
+/// What an orchestration takes of DynamoDB and S3.
 struct Taken {
     read_units: f64,
     write_units: f64,
     /// Bytes that it leaves in the tables and their indexes.
     kept: f64,
+    puts: f64,
+    gets: f64,
+    /// Bytes that it leaves in the bucket.
+    blobs: f64,
 }
 
 impl Taken {
@@ -316,6 +338,9 @@ impl Taken {
         self.read_units * price::READ_UNIT
             + self.write_units * price::WRITE_UNIT
             + self.kept / 1e9 * price::STORED_GB_MONTH
+            + self.puts * S3_PUT
+            + self.gets * S3_GET
+            + self.blobs / 1e9 * S3_GB_MONTH
     }
 }
 
@@ -335,7 +360,7 @@ async fn with_files(cloud: &Cloud, user: &User, (files, bytes): (usize, usize)) 
     let text = json!({"type": "text", "text": "Will it rain in Oslo tomorrow?"});
     let parts: Vec<Value> = std::iter::once(text).chain((1..=files).map(file)).collect();
     settled(cloud).await;
-    let (before, stored_before) = (counted(cloud), stored(cloud, "").await);
+    let (before, stored_before, blobs_before) = (counted(cloud), stored(cloud, "").await, blobs(cloud).await);
     let id = domain::MessageId::random(&domain::SystemEntropy).to_string();
     let message = json!({"id": id, "role": "user", "parts": parts});
     let body = json!({"id": format!("chat-{id}"), "trigger": "submit-message", "message": message});
@@ -353,8 +378,21 @@ async fn with_files(cloud: &Cloud, user: &User, (files, bytes): (usize, usize)) 
     Taken {
         read_units: all.read_units,
         write_units: all.write_units,
+        puts: all.puts,
+        gets: all.gets,
         kept,
+        blobs: blobs(cloud).await - blobs_before,
     }
+}
+
+/// Bytes in the bucket.
+async fn blobs(cloud: &Cloud) -> f64 {
+    let (folder, mut bytes) = (&cloud.gate.blobs, 0);
+    for one in folder.list(&BlobScope::All, None).await.expect("a folder") {
+        let found = folder.get(&one.key, store::BLOB_MAX).await.expect("a folder");
+        bytes += found.expect("it is there").len();
+    }
+    bytes as f64
 }
 
 /// Every write so far, in order, with who made it.
@@ -477,7 +515,10 @@ fn print(
     let plain = Taken {
         read_units: all.read_units,
         write_units: all.write_units,
+        puts: all.puts,
+        gets: all.gets,
         kept,
+        blobs: 0.0,
     };
     print_said(&used, said);
     print_files(&plain, attached);
@@ -558,21 +599,27 @@ fn waiting() {
 fn print_files(plain: &Taken, attached: &[((usize, usize), Taken)]) {
     println!("\n## A message with files\n");
     println!(
-        "The same question with files beside it, of bytes that do not pack; what it takes of DynamoDB, of which files make most of the"
+        "The same question with files beside it, of bytes that do not pack; what it takes of DynamoDB and of S3, where they lie once for the"
     );
     println!(
-        "price. They are kept with the message in its chat, and lie in the host's task, which is written at each of its steps. The weather"
+        "message in its chat and once for the host's task, which gets them with each of its readings. The weather agent takes no files;"
     );
-    println!("agent takes no files; one that does keeps them once more.\n");
-    println!("| files | read units | write units | KB kept | dollars a thousand |\n|---|---|---|---|---|");
+    println!("one that does keeps them once more.\n");
+    println!(
+        "| files | read units | write units | S3 puts | S3 gets | KB in tables | KB in S3 | dollars a thousand |\n|---|---|---|---|---|---|---|---|"
+    );
     let row = |files: &str, taken: &Taken| {
         let Taken {
             read_units,
             write_units,
-            kept,
+            puts,
+            gets,
+            ..
         } = taken;
-        let (kilobytes, dollars) = (kept / 1e3, taken.dollars() * 1e3);
-        println!("| {files} | {read_units:.0} | {write_units:.0} | {kilobytes:.0} | {dollars:.2} |");
+        let (kept, blobs, dollars) = (taken.kept / 1e3, taken.blobs / 1e3, taken.dollars() * 1e3);
+        println!(
+            "| {files} | {read_units:.0} | {write_units:.0} | {puts:.0} | {gets:.0} | {kept:.0} | {blobs:.0} | {dollars:.2} |"
+        );
     };
     row("none", plain);
     for ((files, bytes), taken) in attached {

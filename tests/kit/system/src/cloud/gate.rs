@@ -1,6 +1,6 @@
 //! The services that functions call, behind the policy of whoever calls: DynamoDB (in this process, each request looked at
-//! before it goes there), SQS, Secrets Manager, STS, KMS, and Lambda itself. Each function has addresses of its own, so that it is known
-//! who calls; a call that a session of STS signed is judged by that session's role and tags.
+//! before it goes there), S3 (a folder), SQS, Secrets Manager, STS, KMS, and Lambda itself. Each function has addresses of its own, so that it
+//! is known who calls; a call that a session of STS signed is judged by that session's role and tags.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, StatusCode};
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
-use store::schema;
+use store::{BlobKey, BlobScope, Blobs as _, Folder, schema};
 
 use super::kms::Kms;
 use super::sts::{Caller, Sts, Unknown};
-use crate::policy::{ATTRIBUTES, LEADING_KEYS, Policy, Request, SELECT};
+use crate::policy::{ATTRIBUTES, LEADING_KEYS, PREFIX, Policy, Request, SELECT};
 use crate::runtime_api::{Function, Reply};
 use crate::template::{ACCOUNT, REGION};
 
@@ -42,6 +42,8 @@ pub struct Gate {
     pub usage: Mutex<BTreeMap<String, Usage>>,
     /// The client of the database.
     pub http: reqwest::Client,
+    /// What lies in the bucket.
+    pub blobs: Folder,
 }
 
 /// A message on its way through a queue.
@@ -299,6 +301,67 @@ pub async fn invoke(
     StatusCode::ACCEPTED.into_response()
 }
 
+/// Answers a request to S3, with the bucket in its path: what the functions use of it.
+pub async fn answer_s3(
+    State(gate): State<Arc<Gate>>,
+    Path(place): Path<Vec<String>>,
+    Query(query): Query<BTreeMap<String, String>>,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let [function, bucket, path @ ..] = place.as_slice() else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let arn = format!("arn:aws:s3:::{bucket}");
+    let asked = match (method.as_str(), path) {
+        ("GET", []) => Request::new("s3:ListBucket", arn).with(PREFIX, query.get("prefix").cloned()),
+        ("GET", [key]) => Request::new("s3:GetObject", format!("{arn}/{key}")),
+        ("PUT", [key]) => Request::new("s3:PutObject", format!("{arn}/{key}")),
+        ("DELETE", [key]) => Request::new("s3:DeleteObject", format!("{arn}/{key}")),
+        _ => return StatusCode::METHOD_NOT_ALLOWED.into_response(),
+    };
+    let action = asked.action.clone();
+    let is_signed = headers
+        .get("authorization")
+        .is_some_and(|told| told.as_bytes().starts_with(b"AWS4-HMAC-SHA256 "));
+    let caller = gate.caller(function, &headers);
+    if !is_signed || !caller.is_ok_and(|caller| caller.may([asked])) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    gate.note(function, &action);
+    let Some(path) = path.first() else {
+        return list(&gate.blobs, &query).await;
+    };
+    let key = BlobKey::parse(path).expect("only blobs lie there");
+    match action.as_str() {
+        "s3:PutObject" => gate.blobs.put(&key, &body).await.expect("a folder"),
+        "s3:DeleteObject" => gate.blobs.delete(&key).await.expect("a folder"),
+        _ => {
+            let found = gate.blobs.get(&key, store::BLOB_MAX).await.expect("a folder");
+            return found.map_or_else(
+                || StatusCode::NOT_FOUND.into_response(),
+                IntoResponse::into_response,
+            );
+        }
+    }
+    StatusCode::OK.into_response()
+}
+
+async fn list(blobs: &Folder, query: &BTreeMap<String, String>) -> Response {
+    let text = |name: &str| query.get(name).cloned().unwrap_or_default();
+    let (prefix, after) = (text("prefix"), text("start-after"));
+    let all = blobs.list(&BlobScope::All, None).await.expect("a folder");
+    let all = all.iter().map(|one| (one.key.path(), one.put_at));
+    let wanted = all.filter(|(path, _)| path.starts_with(&prefix) && *path > after);
+    let contents = wanted.map(|(path, at)| {
+        let key = path.replace('&', "&amp;").replace('<', "&lt;");
+        format!("<Contents><Key>{key}</Key><LastModified>{at}</LastModified></Contents>")
+    });
+    let contents: String = contents.collect();
+    format!("<ListBucketResult>{contents}</ListBucketResult>").into_response()
+}
+
 async fn dynamodb(
     gate: &Gate,
     (function, caller): (&str, &Caller),
@@ -430,7 +493,7 @@ fn requests(operation: &str, request: &Value) -> Vec<Request> {
                     .flat_map(key)
                     .collect();
                 let asked = one(operation, table(&Value::from(name.as_str())), keys);
-                selecting(asked, wanted)
+                selecting(naming(asked, wanted), wanted)
             })
             .collect(),
         "BatchWriteItem" => entries(&request["RequestItems"])

@@ -12,6 +12,7 @@ use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
+use store::{BlobKey, BlobScope, Blobs as _, ListedBlob};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Cloud;
@@ -88,6 +89,8 @@ pub struct Account {
     secrets: BTreeMap<String, String>,
     /// The tables, and whether each is protected from being deleted.
     tables: BTreeMap<String, bool>,
+    /// The buckets.
+    buckets: BTreeSet<String>,
     /// Stacks whose creation failed and was taken back.
     rolled_back: BTreeSet<String>,
     /// Whether the next creation of a stack fails half-way.
@@ -168,7 +171,8 @@ impl Cloud {
     /// Whether the account is as empty as a new one.
     #[must_use]
     pub fn is_bare(&self) -> bool {
-        self.stacks.is_empty() && self.account.secrets.is_empty() && self.account.tables.is_empty()
+        let kept = &self.account;
+        self.stacks.is_empty() && kept.secrets.is_empty() && kept.tables.is_empty() && kept.buckets.is_empty()
     }
 
     /// From now on `sam build` builds the templates in this folder; with `None` those of the repository again.
@@ -229,6 +233,7 @@ impl Cloud {
             ("aws", ["cloudformation", "update-stack", ..]) => self.update_stack(asked),
             ("aws", ["secretsmanager", action, ..]) => self.secret(action, asked),
             ("aws", ["dynamodb", action, ..]) => self.table(action, asked).await,
+            ("aws", ["s3api", action, ..]) => self.bucket(action, asked).await,
             ("sam", ["build", ..]) => {
                 let built = format!("{}/template.yaml", asked.after("--build-dir"));
                 let template = asked.after("--template");
@@ -441,6 +446,37 @@ impl Cloud {
         Ok("{}\n".to_owned())
     }
 
+    async fn bucket(&mut self, action: &str, asked: &Asked) -> Said {
+        let bucket = asked.after("--bucket");
+        if !self.account.buckets.contains(bucket) {
+            return Err(format!(
+                "An error occurred (404) when calling {action}: Not Found\n"
+            ));
+        }
+        let blobs = &self.gate.blobs;
+        let listed = blobs.list(&BlobScope::All, None).await.expect("a folder");
+        match action {
+            "head-bucket" => {}
+            "list-object-versions" => {
+                let version = |one: &ListedBlob| json!({ "Key": one.key.path(), "VersionId": "1" });
+                return Ok(format!("{}\n", listed.iter().map(version).collect::<Value>()));
+            }
+            "delete-objects" => {
+                let told: Value = serde_json::from_str(asked.after("--delete")).expect("JSON");
+                for one in told["Objects"].as_array().expect("objects") {
+                    let key = BlobKey::parse(one["Key"].as_str().expect("a key")).expect("a blob's");
+                    blobs.delete(&key).await.expect("a folder");
+                }
+            }
+            "delete-bucket" if !listed.is_empty() => {
+                return Err("An error occurred (BucketNotEmpty)\n".to_owned());
+            }
+            "delete-bucket" => _ = self.account.buckets.remove(bucket),
+            _ => panic!("what would AWS do? {asked:?}"),
+        }
+        Ok("{}\n".to_owned())
+    }
+
     async fn deploy_stack(&mut self, asked: &Asked) -> Said {
         let stack = asked.after("--stack-name");
         let name = short(stack);
@@ -530,6 +566,9 @@ impl Cloud {
         }
         self.account.given.insert(name.to_owned(), kept);
         self.account.tables.extend(tables);
+        self.account
+            .buckets
+            .extend(named(&new, BUCKET, "BucketName").into_keys());
         self.deploy(name, new, &program);
         Ok(String::new())
     }
@@ -619,6 +658,7 @@ impl Cloud {
 
 const SECRET: &str = "AWS::SecretsManager::Secret";
 const TABLE: &str = "AWS::DynamoDB::Table";
+const BUCKET: &str = "AWS::S3::Bucket";
 
 /// The resources of a type by the names that the account knows them by, with their logical ids.
 fn named(stack: &Stack, kind: &str, property: &str) -> BTreeMap<String, String> {

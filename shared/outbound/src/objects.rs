@@ -1,0 +1,263 @@
+//! Objects of a bucket of S3, by requests that are signed here (AWS Signature Version 4): an SDK would be a megabyte of each program for four
+//! operations.
+
+use std::time::Duration;
+
+use domain::Timestamp;
+use http::Method;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use roxmltree::{Document, ParsingOptions};
+use tracing::Instrument as _;
+use url::Url;
+
+use crate::client::{self, Ask};
+use crate::{CallError, Outbound, Signer};
+
+/// What a key is written with in a path: all but what RFC 3986 calls unreserved, and the slash.
+const PATH: &AsciiSet = &QUERY.remove(b'/');
+/// What a value is written with in a query.
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Most bytes of a listing: a thousand keys of a thousand bytes, each escaped and with what stands beside it.
+const LISTING_MAX: usize = 8 * 1024 * 1024;
+/// Most nodes of a listing's XML: a thousand objects, with a dozen fields and their texts each.
+const NODES_MAX: u32 = 64_000;
+/// How often a request is sent that failed by no fault of its own, and how long it waits before the second time; then four times as long.
+const TRIES: u32 = 3;
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// Which bucket, where, and who asks.
+#[derive(Debug, Clone)]
+pub struct ObjectsPlace {
+    /// The bucket.
+    pub bucket: String,
+    /// Another S3 than AWS's, in whose paths buckets are.
+    pub endpoint: Option<Url>,
+    /// Who asks, and in which region.
+    pub signer: Signer,
+}
+
+/// The objects of a bucket.
+#[derive(Debug, Clone)]
+pub struct Objects {
+    outbound: Outbound,
+    place: ObjectsPlace,
+    base: Url,
+}
+
+/// An object of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedObject {
+    /// Its key.
+    pub key: String,
+    /// When it was put.
+    pub put_at: Timestamp,
+}
+
+/// What came back; the body of a success alone.
+struct Answered {
+    status: u16,
+    body: Vec<u8>,
+}
+
+impl Answered {
+    fn done(&self) -> Result<(), CallError> {
+        match self.status {
+            200..300 => Ok(()),
+            status => Err(CallError::Status(status)),
+        }
+    }
+}
+
+impl Objects {
+    /// The objects of this bucket.
+    ///
+    /// # Errors
+    /// [`CallError::NotAllowed`] where bucket and region make no address.
+    pub fn new(outbound: Outbound, place: ObjectsPlace) -> Result<Self, CallError> {
+        let (bucket, region) = (&place.bucket, &place.signer.region);
+        let base = match &place.endpoint {
+            Some(endpoint) => Ok(crate::below(endpoint, &format!("{bucket}/"))),
+            None => Url::parse(&format!("https://{bucket}.s3.{region}.amazonaws.com/")),
+        };
+        let base = base.map_err(|_| CallError::NotAllowed("the bucket has no address".to_owned()))?;
+        Ok(Self {
+            outbound,
+            place,
+            base,
+        })
+    }
+
+    /// Puts an object, in the place of the one that was there.
+    ///
+    /// # Errors
+    /// What became of the call.
+    pub async fn put(&self, key: &str, bytes: &[u8], now: Timestamp) -> Result<(), CallError> {
+        let url = self.object(key)?;
+        self.asked((Method::PUT, &url), Some(bytes), 0, now).await?.done()
+    }
+
+    /// The bytes of an object, at most `most`; `None` where there is none.
+    ///
+    /// # Errors
+    /// What became of the call; [`CallError::TooLarge`] where they are more.
+    pub async fn get(&self, key: &str, most: usize, now: Timestamp) -> Result<Option<Vec<u8>>, CallError> {
+        let url = self.object(key)?;
+        let answered = self.asked((Method::GET, &url), None, most, now).await?;
+        match answered.status {
+            404 => Ok(None),
+            200 => Ok(Some(answered.body)),
+            status => Err(CallError::Status(status)),
+        }
+    }
+
+    /// Deletes an object, where there is one.
+    ///
+    /// # Errors
+    /// What became of the call.
+    pub async fn delete(&self, key: &str, now: Timestamp) -> Result<(), CallError> {
+        let url = self.object(key)?;
+        self.asked((Method::DELETE, &url), None, 0, now).await?.done()
+    }
+
+    /// The objects whose keys begin so, from behind `after` on, in their order: a thousand at most.
+    ///
+    /// # Errors
+    /// What became of the call.
+    pub async fn list(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<ListedObject>, CallError> {
+        let value = |text: &str| utf8_percent_encode(text, QUERY).to_string();
+        let mut query = format!("list-type=2&prefix={}", value(prefix));
+        if let Some(after) = after {
+            query.push_str(&format!("&start-after={}", value(after)));
+        }
+        let mut url = self.base.clone();
+        url.set_query(Some(&query));
+        let answered = self.asked((Method::GET, &url), None, LISTING_MAX, now).await?;
+        answered.done()?;
+        listed(&answered.body).ok_or_else(|| CallError::BadAnswer("it is no listing".to_owned()))
+    }
+
+    fn object(&self, key: &str) -> Result<Url, CallError> {
+        let key = utf8_percent_encode(key, PATH);
+        let url = Url::parse(&format!("{}{key}", self.base));
+        url.map_err(|_| CallError::NotAllowed("the object has no address".to_owned()))
+    }
+
+    /// Asks, and once more where the answer says that another time may do: each of the requests does the same however often it is made.
+    async fn asked(
+        &self,
+        (method, url): (Method, &Url),
+        body: Option<&[u8]>,
+        most: usize,
+        now: Timestamp,
+    ) -> Result<Answered, CallError> {
+        let mut pause = FIRST_PAUSE;
+        for _ in 1..TRIES {
+            match self.exchanged((method.clone(), url), body, most, now).await {
+                Ok(answered) if answered.status < 500 && answered.status != 429 => return Ok(answered),
+                Err(error) if !matches!(error, CallError::Timeout | CallError::Unreachable { .. }) => {
+                    return Err(error);
+                }
+                Ok(_) | Err(_) => {}
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 4;
+        }
+        self.exchanged((method, url), body, most, now).await
+    }
+
+    async fn exchanged(
+        &self,
+        (method, url): (Method, &Url),
+        body: Option<&[u8]>,
+        most: usize,
+        now: Timestamp,
+    ) -> Result<Answered, CallError> {
+        let signed = (method.as_str(), url);
+        let signer = &self.place.signer;
+        let headers = signer.headers(signed, &[], body.unwrap_or_default(), now).await?;
+        let ask = Ask {
+            method,
+            url,
+            headers,
+            body: body.map(<[u8]>::to_vec),
+            timeout: None,
+            most: Some(most),
+        };
+        self.outbound.check_url(url)?;
+        let span = client::span(&ask);
+        let response = Box::pin(self.outbound.opened(ask)).instrument(span).await?;
+        let status = response.status().as_u16();
+        let body = match status {
+            // What is packed in an object stays so.
+            200 => client::whole(response, most).await?.into(),
+            _ => Vec::new(),
+        };
+        Ok(Answered { status, body })
+    }
+}
+
+/// The objects of a listing's XML.
+fn listed(xml: &[u8]) -> Option<Vec<ListedObject>> {
+    let options = ParsingOptions {
+        nodes_limit: NODES_MAX,
+        ..ParsingOptions::default()
+    };
+    let document = Document::parse_with_options(std::str::from_utf8(xml).ok()?, options).ok()?;
+    let root = document.root_element();
+    if root.tag_name().name() != "ListBucketResult" {
+        return None;
+    }
+    let objects = root
+        .children()
+        .filter(|node| node.tag_name().name() == "Contents");
+    let objects = objects.map(|object| {
+        let field = |name: &str| {
+            object
+                .children()
+                .find(|node| node.tag_name().name() == name)?
+                .text()
+        };
+        Some(ListedObject {
+            key: field("Key")?.to_owned(),
+            put_at: Timestamp::parse(field("LastModified")?)?,
+        })
+    });
+    objects.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_is_read_and_rubbish_is_none() {
+        let xml = r#"<?xml version="1.0" encoding="UTF-8"?>
+<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name><KeyCount>1</KeyCount>
+<Contents><Key>acme#chat#a&amp;b/0</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified><Size>7</Size></Contents>
+</ListBucketResult>"#;
+        let found = listed(xml.as_bytes()).unwrap();
+        assert_eq!(found[0].key, "acme#chat#a&b/0");
+        assert_eq!(found[0].put_at.to_string(), "2026-01-02T03:04:05.000Z");
+        assert_eq!(listed(b"<ListBucketResult/>"), Some(Vec::new()));
+        let bomb = format!("<ListBucketResult>{}</ListBucketResult>", "<a/>".repeat(70_000));
+        for rubbish in [
+            "",
+            "no xml",
+            "<Error/>",
+            "<ListBucketResult><Contents/></ListBucketResult>",
+            &bomb,
+        ] {
+            assert_eq!(listed(rubbish.as_bytes()), None);
+        }
+    }
+}

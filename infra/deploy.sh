@@ -6,8 +6,14 @@
 #   infra/deploy.sh tenant FOLDER
 #       FOLDER is what `switchyard platform add --aws` or `switchyard tenant add NAME --aws` wrote: the stack's parameters,
 #       the values of its secrets, a tenant's items of the authorization server. It holds keys.
+#   infra/deploy.sh pool FOLDER
+#       FOLDER is what `switchyard pool add --aws` wrote: the parameters of the stack that many tenants share.
+#   infra/deploy.sh pooled FOLDER
+#       What `switchyard tenant add NAME --aws --pooled` prints: the tenant of FOLDER comes into the pool. It has no stack.
+#   infra/deploy.sh to-pool|to-silo FOLDER
+#       What `switchyard tenant move NAME --aws` prints: its functions are in the pool from then on, or in a stack of its own.
 #   infra/deploy.sh upgrade FOLDER [--plan]
-#       Builds this release once and deploys it: the platform of FOLDER, then the stack of every tenant on it. All
+#       Builds this release once and deploys it: the platform of FOLDER, then the pool and the stack of every tenant. All
 #       parameters keep their values. With --plan it shows what would change, and changes nothing.
 #   infra/deploy.sh rotate-keys FOLDER
 #       After `switchyard keys rotate --aws`: brings the new keys of FOLDER, a platform's or a tenant's, to its functions.
@@ -25,7 +31,7 @@
 #       until they expire or `switchyard tenant purge TENANT --aws` deletes them.
 #   infra/deploy.sh remove-platform [--stage STAGE] [--platform-stack STACK] [--with-data]
 #       Deletes the platform's stack, once no tenant uses it. Its tables and secrets stay, unless --with-data deletes them.
-#   infra/deploy.sh steps platform|tenant|upgrade|rotate-keys|move-agent|remove|remove-platform
+#   infra/deploy.sh steps platform|tenant|pool|pooled|to-pool|to-silo|upgrade|rotate-keys|move-agent|remove|remove-platform
 #       Lists the steps of a command.
 #
 # It needs AWS credentials and a region in the environment, and the programs aws, sam, curl and jq. SWITCHYARD names the
@@ -33,7 +39,7 @@
 set -euo pipefail
 
 usage() {
-  sed -n '2,32s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,39s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -66,6 +72,36 @@ identify_tenant|Make the tenant known to the authorization server and the tables
 register_tenant|Register the tenant's own agent|a domain answers only once its DNS name points at the stack's output DomainTarget; `aws logs tail` of the registry says more
 STEPS
       ;;
+    pool)
+      cat <<'STEPS'
+ready_pool|Look at the tools, the account, its region, the platform and the stack|
+build_pool|Build the pool's functions|`cargo lambda --version` must answer; docs/deploy.md says how it is installed
+deploy_pool|Deploy the pool's stack|`aws cloudformation describe-stack-events` of the stack says what AWS refused
+STEPS
+      ;;
+    pooled)
+      cat <<'STEPS'
+ready_pooled|Look at the tools, the account, its region, the platform and the pool|
+identify_tenant|Make the tenant known to the authorization server and the tables|the credentials need dynamodb:PutItem and dynamodb:UpdateItem
+place_in_pool|Seal its keys, and put it into the pool|the credentials need kms:GenerateDataKey and dynamodb:UpdateItem
+register_tenant|Register the tenant's own agent|a domain answers only once its DNS name points at the pool's output DomainTarget; `aws logs tail` of the registry says more
+STEPS
+      ;;
+    to-pool)
+      cat <<'STEPS'
+ready_to_pool|Look at the tools, the account, its region, the pool and the tenant|
+place_in_pool|Seal its keys, and put it into the pool|the credentials need kms:GenerateDataKey and dynamodb:UpdateItem
+STEPS
+      ;;
+    to-silo)
+      cat <<'STEPS'
+ready_to_silo|Look at the tools, the account, its region, the platform and the tenant|
+build_tenant|Build the tenant's functions|`cargo lambda --version` must answer; docs/deploy.md says how it is installed
+deploy_tenant|Deploy the tenant's stack|`aws cloudformation describe-stack-events` of the stack says what AWS refused
+fill_tenant|Put the keys into the tenant's secrets|the credentials need secretsmanager:PutSecretValue
+leave_pool|Take it out of the pool|the credentials need dynamodb:UpdateItem
+STEPS
+      ;;
     upgrade)
       cat <<'STEPS'
 ready_upgrade|Look at the tools, the account, its region, the platform and who is over it|
@@ -75,6 +111,7 @@ upgrade_platform|Deploy the platform's stack|`aws cloudformation describe-stack-
 fill_new|Put keys into secrets that are new|the credentials need secretsmanager:GetSecretValue and PutSecretValue
 declare_types|Declare the types of agents in the registry|`aws logs tail` of the registry says more
 register_platform|Register the platform's agents|the agent's card must be readable at its address; `aws logs tail` of the registry says more
+upgrade_pool|Deploy the pool's stack, where there is one|`aws cloudformation describe-stack-events` of the stack says what AWS refused; it has taken the change back
 upgrade_tenants|Deploy each tenant's stack, and look whether its host answers|`aws cloudformation describe-stack-events` of the stack says what AWS refused; it has taken the change back, and tenants that come after it are as they were
 STEPS
       ;;
@@ -157,6 +194,8 @@ check_names() {
 }
 check_tenant() {
   check 'a tenant' "$tenant" '[a-z][a-z0-9-]*'
+  # The pool's own stack and queues are called so.
+  [ "$tenant" != pool ] || fail 'a tenant cannot be called pool'
   check_names
   stack=$platform-$tenant
   table=switchyard-$stage-identity
@@ -449,7 +488,7 @@ identify_tenant() {
 # Its own agent in the registry.
 register_tenant() {
   local horizon
-  horizon=$(needed "$stack" HorizonAgentUrl)
+  if [ -n "$pooled" ]; then horizon=$base/a/horizon/$(parameter HorizonPath); else horizon=$(needed "$stack" HorizonAgentUrl); fi
   token=$(tenant_token "$files/session-key")
   register "$horizon"
 }
@@ -461,6 +500,136 @@ tenant() {
   run_steps tenant
   echo "$tenant is at $base"
   echo "Keep $files somewhere safe: a later deployment wants all of it."
+}
+
+# The pool: one stack, and tenants that are records in it.
+
+pool_folder() {
+  [ -f "$files/parameters.yaml" ] || fail "$files is no folder of \`switchyard pool add --aws\`: parameters.yaml is missing"
+  stage=$(parameter Stage) platform=$(parameter PlatformStack)
+  check_names
+  stack=$platform-pool parameters=$files/parameters.yaml
+}
+
+ready_pool() {
+  local registry
+  ready aws sam jq cargo-lambda
+  registry=$(output "$platform" RegistryUrl)
+  [ -n "$registry" ] || fail "there is no platform $platform here; is $region its region?"
+  stands_well "$stack"
+  settle
+}
+
+build_pool() { sam build --template infra/pool.yaml --build-dir .aws-sam/pool; }
+
+deploy_pool() {
+  clear_failed "$stack"
+  deploy .aws-sam/pool/template.yaml "$stack" --parameter-overrides "file://$parameters" --tags "stage=$stage"
+  base=$(needed "$stack" BaseUrl)
+}
+
+pool() {
+  files=$1
+  pool_folder
+  run_steps pool
+  echo "The pool is at $base: a tenant NAME is at $base/t/NAME"
+}
+
+# Where the pool is, and the key that seals its tenants' keys.
+find_pool() {
+  local pool
+  registry=$(output "$platform" RegistryUrl)
+  idp=$(output "$platform" IdpUrl)
+  [ -n "$registry" ] && [ -n "$idp" ] || fail "there is no platform $platform here; is $region its region?"
+  pool=$(output "$platform-pool" BaseUrl)
+  [ -n "$pool" ] || fail "there is no pool over $platform yet: \`switchyard pool add --aws\`"
+  sealing=$(needed "$platform-pool" KeysOfTenants)
+  base=$(parameter PublicUrl)
+  [ "$base" != null ] || base=$pool/t/$tenant
+  present
+}
+
+ready_pooled() {
+  local own
+  ready aws curl jq
+  pooled=yes
+  find_pool
+  [ "$status" = removed ] || [ "${present:-$prefix}" = "$prefix" ] ||
+    fail "there is a tenant $tenant already, which these keys are not of"
+  own=$(output "$stack" BaseUrl)
+  [ -z "$own" ] ||
+    fail "$tenant has a stack of its own: \`switchyard tenant move $tenant --to pool --aws\`"
+  settle
+}
+
+# Each secret gets a data key of its own, which KMS gives out for this tenant and this secret alone.
+place_in_pool() {
+  local name
+  for name in "${tenant_secrets[@]}"; do
+    aws kms generate-data-key --key-id "$sealing" --key-spec AES_256 --output json \
+      --encryption-context "{\"tenant\":\"$prefix\",\"secret\":\"$name\"}" | jq --compact-output --arg name "$name" '{($name): .}'
+  done | jq --slurp --compact-output add >"$scratch/data-keys.json"
+  switchyard tenant pooled --folder "$files" --base-url "$base" --idp-url "$idp" <"$scratch/data-keys.json" >"$scratch/pooled.json"
+  aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
+    --update-expression 'SET #place = :pool, #pooled = :pooled' \
+    --condition-expression '#prefix = :prefix AND #status <> :gone' \
+    --expression-attribute-names '{"#place":"place","#pooled":"pooled","#prefix":"prefix","#status":"status"}' \
+    --expression-attribute-values "file://$scratch/pooled.json"
+}
+
+pooled() {
+  files=$1
+  tenant_folder
+  nothing_begun
+  run_steps pooled
+  echo "$tenant is at $base"
+  echo "Keep $files somewhere safe: a later deployment wants all of it."
+}
+
+# A tenant keeps its address where it moves: it is in tokens, cards, redirect URIs and consents.
+keeps_its_address() {
+  [ "$(parameter PublicUrl)" != null ] ||
+    fail "$tenant would have another address, and everybody would sign in anew: put something before both, such as infra/front.yaml, and name it as PublicUrl in $files/parameters.yaml"
+  [ "$present" = "$prefix" ] || fail "there is no tenant $tenant with these keys here"
+}
+
+ready_to_pool() {
+  local own
+  ready aws jq
+  find_pool
+  keeps_its_address
+  own=$(has "$stack" PublicUrl)
+  [ "$own" = "$base" ] || fail "the stack $stack is not at $base"
+  settle
+}
+
+to-pool() {
+  files=$1
+  tenant_folder
+  nothing_begun
+  run_steps to-pool
+  echo "$tenant is in the pool: lead $base to $(needed "$platform-pool" ApiHost)/$stage/t/$tenant now. What comes to its stack is done as before;"
+  echo "once nothing comes there any more, \`aws cloudformation delete-stack --stack-name $stack\` takes it away."
+}
+
+ready_to_silo() {
+  ready_tenant
+  keeps_its_address
+}
+
+# From now on what is due of it goes to its own queues; what is under way in the pool ends there.
+leave_pool() {
+  aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" --update-expression 'REMOVE #place' \
+    --condition-expression '#prefix = :prefix' --expression-attribute-names '{"#place":"place","#prefix":"prefix"}' \
+    --expression-attribute-values "{\":prefix\":{\"S\":\"$prefix\"}}"
+}
+
+to-silo() {
+  files=$1
+  tenant_folder
+  nothing_begun
+  run_steps to-silo
+  echo "$tenant has a stack of its own: lead $base to $(needed "$stack" ApiHost)/$stage now."
 }
 
 tenant_key() { echo "{\"pk\":{\"S\":\"$tenant\"},\"sk\":{\"S\":\"TENANT\"}}"; }
@@ -609,10 +778,14 @@ logo() {
 # Whose stack takes something from the platform's is a tenant over it. Where the stack is gone, so is what it exports.
 who_is_over() {
   local said=$scratch/said each
-  over=()
+  over=() over_pool=''
   if aws cloudformation list-imports --export-name "$platform-TablePrefix" --query Imports --output text >"$scratch/over" 2>"$said"; then
     while read -r each; do
-      [ "$each" = None ] || over+=("$each")
+      case $each in
+        None) ;;
+        "$platform-pool") over_pool=$each ;;
+        *) over+=("$each") ;;
+      esac
     done < <(tr '\t' '\n' <"$scratch/over" | sed '/^$/d')
   else
     grep -q 'not imported\|does not exist\|No export' "$said" || fail "$(cat "$said")"
@@ -627,6 +800,7 @@ ready_upgrade() {
   who_is_over
   echo "${#over[@]} tenants: ${over[*]-}" >&2
   stands_well "$platform"
+  [ -z "$over_pool" ] || stands_well "$over_pool"
   for each in ${over[@]+"${over[@]}"}; do stands_well "$each" "${each#"$platform"-}"; done
   settle
 }
@@ -634,11 +808,12 @@ ready_upgrade() {
 build_all() {
   build_platform
   build_tenant
+  [ -z "$over_pool" ] || build_pool
 }
 
 package_all() {
   local which
-  for which in platform tenant; do
+  for which in platform tenant ${over_pool:+pool}; do
     sam package --template ".aws-sam/$which/template.yaml" --resolve-s3 --output-template-file ".aws-sam/$which/packaged.yaml" >/dev/null
   done
 }
@@ -659,6 +834,10 @@ has() { # stack parameter
   local found
   found=$(asked_of "$1" "Stacks[0].Parameters[?ParameterKey=='$2'].ParameterValue") || return
   [ "$found" = None ] || echo "$found"
+}
+
+upgrade_pool() {
+  [ -z "$over_pool" ] || deploy .aws-sam/pool/packaged.yaml "$over_pool" --tags "stage=$stage" ${unexecuted:+"$unexecuted"}
 }
 
 upgrade_tenant() { # stack
@@ -887,19 +1066,33 @@ ready_remove() {
   present
   # Of a tenant that an older release made there may be no record.
   prefix=${present:-$tenant}
+  pooled=$(jq --raw-output '.Item.place.S // empty' "$scratch/record")
+  [ -z "$pooled" ] || base=$(jq --raw-output '.Item.pooled.M.base_url.S' "$scratch/record")
+}
+
+leave_registry_with() { # file of the session key
+  local id
+  token=$(tenant_token "$1")
+  agents_where tenant "$prefix" >"$scratch/agents"
+  while read -r id; do
+    call -X DELETE "$registry/agents/$id"
+  done <"$scratch/agents"
 }
 
 # By a token of its own; where the stack is gone, they have left it.
 leave_registry() {
-  local key=$scratch/key said=$scratch/said id
+  local key=$scratch/key said=$scratch/said
   [ -n "$base" ] || return 0
-  if aws secretsmanager get-secret-value --secret-id "switchyard/$stage/$tenant/session-key" \
+  if [ -n "$pooled" ]; then
+    jq --raw-output '.Item.pooled.M.secrets.M["session-key"].M.key.B' "$scratch/record" | base64 --decode >"$scratch/sealed"
+    aws kms decrypt --ciphertext-blob "fileb://$scratch/sealed" --output json \
+      --encryption-context "{\"tenant\":\"$prefix\",\"secret\":\"session-key\"}" >"$scratch/data-key.json"
+    jq --slurp --compact-output '{record: .[0].Item.pooled.M, key: .[1]}' "$scratch/record" "$scratch/data-key.json" >"$scratch/opening.json"
+    switchyard tenant pooled-secret session-key --tenant "$prefix" <"$scratch/opening.json" >"$key"
+    leave_registry_with "$key"
+  elif aws secretsmanager get-secret-value --secret-id "switchyard/$stage/$tenant/session-key" \
     --query SecretString --output text >"$key" 2>"$said"; then
-    token=$(tenant_token "$key")
-    agents_where tenant "$prefix" >"$scratch/agents"
-    while read -r id; do
-      call -X DELETE "$registry/agents/$id"
-    done <"$scratch/agents"
+    leave_registry_with "$key"
   else
     # Without its key nothing more can be said in its name: an earlier run came as far as that.
     grep -q ResourceNotFoundException "$said" || fail "$(cat "$said")"
@@ -929,8 +1122,8 @@ forget_tenant() {
   aws dynamodb delete-item --table-name "$tenants" --key "$(logo_key)"
   # Its name is free; what lies below its prefix is nobody's until it expires.
   [ -z "$present" ] || aws dynamodb update-item --table-name "$tenants" --key "$(tenant_key)" \
-    --update-expression 'SET #status = :removed REMOVE #settings, #deployment' \
-    --expression-attribute-names '{"#status":"status","#settings":"settings","#deployment":"deployment"}' \
+    --update-expression 'SET #status = :removed REMOVE #settings, #deployment, #place, #pooled' \
+    --expression-attribute-names '{"#status":"status","#settings":"settings","#deployment":"deployment","#place":"place","#pooled":"pooled"}' \
     --expression-attribute-values '{":removed":{"S":"removed"}}'
 }
 
@@ -992,7 +1185,7 @@ remove() {
 ready_removal() {
   ready aws sam
   who_is_over
-  ((${#over[@]} == 0)) || fail "tenants are over the platform $platform: ${over[*]}"
+  ((${#over[@]} == 0)) && [ -z "$over_pool" ] || fail "tenants are over the platform $platform: ${over[*]-} ${over_pool:+and the pool}"
 }
 
 drop_platform() {
@@ -1036,9 +1229,9 @@ remove-platform() {
 (($# > 0)) || usage
 what=$1
 shift
-files='' unexecuted='' with_data=''
+files='' unexecuted='' with_data='' pooled=''
 case $what in
-  platform | tenant | upgrade | rotate-keys | move-agent)
+  platform | tenant | pool | pooled | to-pool | to-silo | upgrade | rotate-keys | move-agent)
     (($# == 1)) || { [ "$what" = upgrade ] && (($# == 2)); } || usage
     # Before the folder changes, as the path may be relative to it.
     folder=$(cd "$1" && pwd) || fail "there is no folder $1"

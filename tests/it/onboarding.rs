@@ -177,6 +177,7 @@ fn the_commands_that_take_a_tenant_in_give_the_template_what_it_asks_for() {
         "add",
         "initech",
         "--aws",
+        "--silo",
         "--out",
         keys.to_str().unwrap(),
     ];
@@ -376,7 +377,7 @@ fn the_commands_that_take_a_tenant_out_undo_what_was_done() {
         "--user",
         "ada",
     ];
-    let mut add = vec!["tenant", "add"];
+    let mut add = vec!["tenant", "add", "--silo"];
     add.extend(given);
     add.extend(["--out", keys.to_str().unwrap()]);
     let made = shell.run(&printed(&add));
@@ -455,6 +456,7 @@ fn a_name_that_is_taken_is_not_given_to_other_keys_and_a_tenant_is_suspended_by_
         "add",
         "initech",
         "--aws",
+        "--silo",
         "--out",
         keys.to_str().unwrap(),
     ];
@@ -535,6 +537,21 @@ fn what_a_shell_could_misread_is_refused() {
         &["tenant", "add", "initech", "--aws", "--platform-stack", "a'b"],
         &["tenant", "add", "initech", "--aws", "--user", "a'b"],
         &["tenant", "add", "initech", "--stage", "prod"],
+        &["tenant", "add", "pool", "--aws", "--pooled"],
+        // Where it is to be, nobody says for the operator.
+        &["tenant", "add", "initech", "--aws", "--stage", "test"],
+        &["tenant", "add", "initech", "--aws", "--pooled", "--silo"],
+        &[
+            "tenant",
+            "add",
+            "initech",
+            "--aws",
+            "--pooled",
+            "--domain",
+            "a.example",
+            "--certificate",
+            "arn:aws:acm:x",
+        ],
     ] {
         let place = tempfile::tempdir().unwrap();
         let mut all = arguments.to_vec();

@@ -40,6 +40,7 @@ mod orders;
 mod page;
 mod place;
 mod plan;
+mod pooled;
 mod register;
 mod registered;
 mod rotating;
@@ -137,6 +138,9 @@ enum Command {
     /// Deploy the platform to AWS, or remove it
     #[command(subcommand)]
     Platform(tenant_aws::PlatformCommand),
+    /// Deploy the stack on AWS that many tenants share
+    #[command(subcommand)]
+    Pool(tenant_aws::PoolCommand),
     /// Deploy this release to AWS
     Upgrade(tenant_aws::Upgrade),
     /// Check that a system answers as it should
@@ -260,6 +264,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Issuer(issuer) => issuer.run().await,
         Command::User(user) => user.run().await,
         Command::Platform(platform) => platform.run(),
+        Command::Pool(pool) => pool.run(),
         Command::Upgrade(upgrade) => upgrade.run(),
         Command::Verify(verify) => verify.run().await,
         Command::Doctor(doctor) => Box::pin(doctor.run()).await,

@@ -61,14 +61,23 @@ pub enum PlanError {
     /// A stage or a stack is named in a way that a shell could misread.
     #[error("a stage and a stack are named by letters, digits and dashes")]
     Name,
+    /// The tenant is called as the pool is.
+    #[error(
+        "a tenant cannot be called pool on AWS: the stack and the queues that tenants share are called so"
+    )]
+    Pool,
 }
 
 impl TenantStack {
     /// # Errors
-    /// [`PlanError::Name`] where a name is more than one.
+    /// [`PlanError::Name`] where a name is more than one, [`PlanError::Pool`] where it is the pool's.
     pub fn new(tenant: Tenant, stage: &str, platform: &str) -> Result<Self, PlanError> {
         if !is_plain(stage) || !is_plain(platform) {
             return Err(PlanError::Name);
+        }
+        // Its stack and its queues would be called as the pool's are.
+        if tenant.name() == Tenant::POOL {
+            return Err(PlanError::Pool);
         }
         Ok(Self {
             tenant,
@@ -79,7 +88,7 @@ impl TenantStack {
 }
 
 /// The secrets of a tenant's stack, by the last part of their names; `infra/deploy.sh` fills them.
-const SECRETS: [&str; 4] = [
+pub(crate) const SECRETS: [&str; 4] = [
     "session-key",
     "sealing-keys",
     "horizon-sealing-keys",
@@ -208,7 +217,7 @@ impl PlatformPlan {
 }
 
 /// Every plan's files: the parameters, and a file for each secret.
-fn files(
+pub(crate) fn files(
     parameters: &[(&'static str, String)],
     secrets: &[(&'static str, SecretString)],
 ) -> impl Iterator<Item = (String, String)> {
@@ -220,6 +229,12 @@ fn files(
         .iter()
         .map(|(name, value)| ((*name).to_owned(), value.expose_secret().to_owned()));
     std::iter::once((PARAMETERS.to_owned(), Value::from(parameters).to_string())).chain(secrets)
+}
+
+/// A text of a plan once the addresses are known.
+#[must_use]
+pub fn filled(text: &str, base_url: &str, idp_url: &str) -> String {
+    text.replace(BASE_URL, base_url).replace(IDP_URL, idp_url)
 }
 
 /// What the first of sealing keys is called.

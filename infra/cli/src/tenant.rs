@@ -13,8 +13,9 @@ use super::brand::Brand;
 use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use super::plan::Plan;
+use super::pooled::{PooledRecord, PooledSecret};
 use super::tenant_at::At;
-use super::tenant_aws::{NewTenant, OldTenant};
+use super::tenant_aws::{MovedTenant, NewTenant, OldTenant};
 use crate::client::Call;
 use local::data::endpoints::{DemoUser, TenantEndpoints};
 use local::functions::identity;
@@ -28,6 +29,8 @@ pub(super) enum TenantCommand {
     List(List),
     /// Remove a tenant: nothing of it is served any more
     Remove(Removed),
+    /// Move a tenant on AWS into the pool, or into a stack of its own; its data, sessions and address stay
+    Move(MovedTenant),
     /// Delete from the tables what removed tenants of this name left there; if interrupted, run it again
     Purge(Purge),
     /// Suspend a tenant: nobody is let in, running work is parked and kept
@@ -51,6 +54,10 @@ pub(super) enum TenantCommand {
     Brand(Brand),
     /// Show or change what a tenant may use: its plan, and what is set otherwise for it alone
     Plan(Plan),
+    #[command(name = "pooled", hide = true)]
+    PooledRecord(PooledRecord),
+    #[command(name = "pooled-secret", hide = true)]
+    PooledSecret(PooledSecret),
 }
 
 #[derive(Args)]
@@ -171,6 +178,9 @@ impl TenantCommand {
             }
             Self::Brand(brand) => brand.run().await,
             Self::Plan(plan) => plan.run().await,
+            Self::Move(moved) => moved.run(),
+            Self::PooledRecord(record) => record.run(),
+            Self::PooledSecret(secret) => secret.run(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `switchyard platform add|remove --aws`, `switchyard tenant add|remove NAME --aws` and `switchyard upgrade --aws`: write what
+//! `switchyard platform add|remove --aws`, `switchyard pool add --aws`, `switchyard tenant add|move|remove NAME --aws` and `switchyard upgrade --aws`: write what
 //! `infra/deploy.sh` needs, and print or run the call of it that does it.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use url::Url;
 
 use super::Failure;
 use super::deploying::{self, Account, Deploying};
-use crate::onboarding::{PARAMETERS, Plan, PlatformPlan, TenantStack};
+use crate::onboarding::{PARAMETERS, Plan, PlatformPlan, TenantStack, files};
 use local::data::folder;
 
 /// On AWS instead of here, and on which platform.
@@ -44,6 +44,12 @@ pub(super) struct NewTenant {
     place: Place,
     #[command(flatten)]
     address: Address,
+    /// Into the pool: no stack of its own, seconds instead of minutes, and nothing to pay while nobody is there
+    #[arg(long, requires = "aws", conflicts_with_all = ["silo", "domain"])]
+    pooled: bool,
+    /// In a stack of its own: its own functions, roles, API, queues and secrets
+    #[arg(long, requires = "aws")]
+    silo: bool,
     /// A user to make; the password is written to the folder of --out. May be repeated
     #[arg(long = "user", value_name = "NAME", requires = "aws")]
     users: Vec<String>,
@@ -63,7 +69,11 @@ impl NewTenant {
             .out
             .clone()
             .unwrap_or_else(|| format!("{}-aws", tenant.name()).into());
-        let address = self.address.parameters(&self.place.stage)?;
+        let address = match self.tier()? {
+            Tier::Silo => self.address.parameters(&self.place.stage)?,
+            // It has one below the pool's, unless something else stands before that.
+            Tier::Pool => self.address.given()?,
+        };
         let users = named(&self.users)?;
         let stack = self.place.stack(tenant.incarnated(&SystemEntropy))?;
         let deploying = &self.place.deploying;
@@ -100,7 +110,74 @@ impl NewTenant {
                 folder.display()
             )));
         }
-        deploying.call(&["tenant", &absolute(&folder)?])
+        let command = match self.tier()? {
+            Tier::Silo => "tenant",
+            Tier::Pool => "pooled",
+        };
+        deploying.call(&[command, &absolute(&folder)?])
+    }
+
+    fn tier(&self) -> Result<Tier, Failure> {
+        let said = match (self.pooled, self.silo) {
+            (true, _) => Some(Tier::Pool),
+            (_, true) => Some(Tier::Silo),
+            _ => DEFAULT_TIER,
+        };
+        said.ok_or_else(|| {
+            Failure::other(
+                "say where: --pooled (in the stack that tenants share; `switchyard pool add --aws` makes it), or --silo (in a \
+                 stack of its own)",
+            )
+        })
+    }
+}
+
+/// Where a tenant's functions are.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Tier {
+    /// In the stack that tenants share.
+    Pool,
+    /// In a stack of its own.
+    Silo,
+}
+
+/// Where a new tenant comes if nobody says so: into the pool, once an account has shown that Lambda's isolation by tenant goes with
+/// streams (docs/aws-untested.md).
+const DEFAULT_TIER: Option<Tier> = None;
+
+/// How a tenant moves on AWS.
+#[derive(Args)]
+pub(super) struct MovedTenant {
+    /// The tenant's name
+    name: Tenant,
+    /// Where to
+    #[arg(long, value_enum)]
+    to: Tier,
+    /// On AWS (required: a local system has one tier)
+    #[arg(long, required = true)]
+    aws: bool,
+    /// The folder that `switchyard tenant add NAME --aws` wrote [default: NAME-aws]
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    #[command(flatten)]
+    deploying: Deploying,
+}
+
+impl MovedTenant {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let folder = self
+            .folder
+            .unwrap_or_else(|| format!("{}-aws", self.name.name()).into());
+        let told = parameters(&folder)?;
+        let whose = told.get("Tenant").and_then(Value::as_str).unwrap_or_default();
+        if whose != self.name.name() {
+            return Err(Failure::other(format!("{} is of {whose}", folder.display())));
+        }
+        let command = match self.to {
+            Tier::Pool => "to-pool",
+            Tier::Silo => "to-silo",
+        };
+        self.deploying.call(&[command, &absolute(&folder)?])
     }
 }
 
@@ -249,12 +326,17 @@ impl Address {
     /// The parameters of either template. In production an address is somebody's own: it is in tokens, cards, redirect URIs and
     /// consents, and everybody would sign in anew if it moved. The templates refuse it too, after half an hour of building.
     fn parameters(&self, stage: &str) -> Result<Vec<(&'static str, String)>, Failure> {
-        if stage == "prod" && self.domain.is_none() && self.public_url.is_none() {
+        let given = self.given()?;
+        if stage == "prod" && given.is_empty() {
             return Err(Failure::other(
                 "the stage prod wants a domain of its own: --domain NAME --certificate ARN, or --public-url; \
                  to try it out without one, name another stage with each command: --stage trial",
             ));
         }
+        Ok(given)
+    }
+
+    fn given(&self) -> Result<Vec<(&'static str, String)>, Failure> {
         if let Some(url) = &self.public_url
             && (url.scheme() != "https" || url.path() != "/" || url.query().is_some())
         {
@@ -302,6 +384,48 @@ pub(super) struct NewPlatform {
     out: PathBuf,
     #[command(flatten)]
     deploying: Deploying,
+}
+
+/// Deploy the stack on AWS that many tenants share
+#[derive(Subcommand)]
+pub(super) enum PoolCommand {
+    /// Print or run the steps that deploy it
+    Add(NewPool),
+}
+
+#[derive(Args)]
+pub(super) struct NewPool {
+    /// On AWS (required: a local system keeps its tenants as a pool does)
+    #[arg(long, required = true)]
+    aws: bool,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    address: Address,
+    /// The folder for the file with its parameters, which the script reads
+    #[arg(long, value_name = "FOLDER", default_value = "pool-aws")]
+    out: PathBuf,
+    #[command(flatten)]
+    deploying: Deploying,
+}
+
+impl PoolCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let Self::Add(new) = self;
+        let stack = &new.which.platform_stack;
+        // Names that a shell could misread are refused by the same rule as a platform's.
+        PlatformPlan::new(&new.which.stage, stack, &SystemEntropy).map_err(described)?;
+        let mut wanted = vec![
+            ("Stage", new.which.stage.clone()),
+            ("PlatformStack", stack.clone()),
+            ("PlatformUrl", format!("/switchyard/{}/url", new.which.stage)),
+        ];
+        wanted.extend(new.address.parameters(&new.which.stage)?);
+        if !goes_on(&new.out, new.deploying.run, &wanted)? {
+            write(&new.out, files(&wanted, &[]).collect())?;
+        }
+        new.deploying.call(&["pool", &absolute(&new.out)?])
+    }
 }
 
 /// Which platform.

@@ -16,7 +16,7 @@ use crate::aws::Caller;
 
 mod sealed;
 
-pub use sealed::{SealedSecrets, seal};
+pub use sealed::{DataKey, SealedSecrets, seal};
 
 /// How long a secret is kept before it is asked for again; a rotated key is in use after at most this long.
 pub const SECRETS_TTL: Duration = Duration::from_secs(300);

@@ -92,7 +92,10 @@ pub use tasks::{
     Pointer, PointsAt, PushConfig, PushSettled, PutPush, Revised, Settled, StoredTask, TaskKey, TaskPage,
     TaskQuery, Tasks, Unfinished,
 };
-pub use tenants::{Logo, OwnSettings, Pooled, SETTINGS_TTL, SealedSecret, Standing, TenantSettings, Tenants};
+pub use tenants::{
+    Logo, OwnSettings, Pooled, SETTINGS_TTL, SealedSecret, Standing, TenantSettings, Tenants, pooled_from,
+    pooled_value,
+};
 pub use usage::{DayUsage, ModelUsage, TokenHold, TooFewTokens, USAGE_DAYS_MAX, Usage, day_of};
 pub use vectors::Vectors;
 

@@ -19,7 +19,7 @@ use crate::{Store, StoreError};
 
 mod place;
 
-pub use place::{Pooled, SealedSecret};
+pub use place::{Pooled, SealedSecret, pooled_from, pooled_value};
 
 /// How long a function goes on with what it has read of a tenant.
 pub const SETTINGS_TTL: Duration = Duration::from_secs(10);

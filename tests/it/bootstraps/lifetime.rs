@@ -11,7 +11,7 @@ use super::deploy_page::Operator;
 use super::deployed::link;
 
 const PLATFORM: &str = "cargo run --quiet -- platform add --aws --domain agents.example --certificate arn:aws:acm:eu-north-1:123456789012:certificate/0f1e --run";
-const TENANT: &str = "cargo run --quiet -- tenant add acme --aws --domain acme.example --certificate arn:aws:acm:eu-north-1:123456789012:certificate/0f1e --user ada --run";
+const TENANT: &str = "cargo run --quiet -- tenant add acme --aws --silo --domain acme.example --certificate arn:aws:acm:eu-north-1:123456789012:certificate/0f1e --user ada --run";
 
 /// A template as it was before its last change; `None` where the history is not here.
 fn before(path: &str) -> Option<String> {

@@ -60,13 +60,8 @@ impl SealedSecrets {
             "EncryptionContext": context(&self.tenant, id),
         });
         let answer = asked(&self.kms, &self.way, "TrentService.Decrypt", &request).await;
-        let answer: Opened = answer.map_err(&broken)?;
-        let sealer = sealer(answer.plaintext).map_err(&broken)?;
-        let opened = sealer.open(&secret.sealed, &purpose(&self.tenant, id));
-        let opened = opened.map_err(|error| broken(error.to_string()))?;
-        String::from_utf8(opened)
-            .map(SecretString::from)
-            .map_err(|_| broken("it is no text".to_owned()))
+        let key: DataKey = answer.map_err(&broken)?;
+        key.open((&self.tenant, id), secret).map_err(broken)
     }
 }
 
@@ -103,15 +98,44 @@ pub async fn seal(
         reason,
     };
     let request = json!({ "KeyId": key, "KeySpec": "AES_256", "EncryptionContext": context(tenant, id) });
-    let answer: Made = asked(kms, way, "TrentService.GenerateDataKey", &request)
+    let key: DataKey = asked(kms, way, "TrentService.GenerateDataKey", &request)
         .await
         .map_err(&broken)?;
-    let key = BASE64_STANDARD.decode(&answer.ciphertext);
-    let sealer = sealer(answer.plaintext).map_err(&broken)?;
-    Ok(SealedSecret {
-        key: key.map_err(|error| broken(error.to_string()))?,
-        sealed: sealer.seal(secret.expose_secret().as_bytes(), &purpose(tenant, id), entropy),
-    })
+    key.seal((tenant, id), secret, entropy).map_err(broken)
+}
+
+impl DataKey {
+    /// Seals a secret of this tenant and name.
+    ///
+    /// # Errors
+    /// Where it is no key.
+    pub fn seal(
+        self,
+        (tenant, id): (&Tenant, &str),
+        secret: &SecretString,
+        entropy: &dyn Entropy,
+    ) -> Result<SealedSecret, String> {
+        let encrypted = self
+            .encrypted
+            .ok_or("the data key is not there in its encrypted form")?;
+        let key = BASE64_STANDARD.decode(encrypted);
+        let sealer = sealer(self.open)?;
+        Ok(SealedSecret {
+            key: key.map_err(|_| "the data key is not in base64")?,
+            sealed: sealer.seal(secret.expose_secret().as_bytes(), &purpose(tenant, id), entropy),
+        })
+    }
+
+    /// Opens a secret of this tenant and name.
+    ///
+    /// # Errors
+    /// Where it was sealed with another key, or for another tenant or name.
+    pub fn open(self, (tenant, id): (&Tenant, &str), secret: &SealedSecret) -> Result<SecretString, String> {
+        let opened = sealer(self.open)?.open(&secret.sealed, &purpose(tenant, id));
+        let opened = opened.map_err(|error| error.to_string())?;
+        let text = String::from_utf8(opened).map_err(|_| "it is no text")?;
+        Ok(SecretString::from(text))
+    }
 }
 
 /// What KMS binds a data key to, and the role's policy asks for.
@@ -124,20 +148,13 @@ fn purpose(tenant: &Tenant, id: &str) -> String {
     format!("{}#secret#{id}", tenant.prefix())
 }
 
-/// A data key as KMS opened it.
+/// A data key as KMS gives it out: open, and where it is new, as only KMS opens it again.
 #[derive(Deserialize)]
-struct Opened {
+pub struct DataKey {
     #[serde(rename = "Plaintext")]
-    plaintext: String,
-}
-
-/// A new data key: open, and as only KMS opens it again.
-#[derive(Deserialize)]
-struct Made {
-    #[serde(rename = "Plaintext")]
-    plaintext: String,
+    open: String,
     #[serde(rename = "CiphertextBlob")]
-    ciphertext: String,
+    encrypted: Option<String>,
 }
 
 fn sealer(plaintext: String) -> Result<Sealer, String> {

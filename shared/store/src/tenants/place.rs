@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use domain::{Tenant, Timestamp};
+use serde_json::{Map, Value, json};
 
 use super::{OWN, PREFIX, REMOVED, STATUS, Standing, Tenants, key, record_of, standing_of};
 use crate::StoreError;
@@ -158,6 +161,49 @@ pub(super) fn pooled_of(item: &Item) -> Option<Arc<Pooled>> {
     }))
 }
 
+/// What the record says to the pool's functions, in DynamoDB's JSON, for whoever writes it without this room.
+#[must_use]
+pub fn pooled_value(pooled: &Pooled) -> Value {
+    plain(&AttributeValue::M(item_of(pooled)))
+}
+
+/// The same from there; `None` where a part is missing.
+#[must_use]
+pub fn pooled_from(value: &Value) -> Option<Pooled> {
+    let item = HashMap::from([(POOLED.to_owned(), attribute(value)?)]);
+    pooled_of(&item).map(Arc::unwrap_or_clone)
+}
+
+fn plain(value: &AttributeValue) -> Value {
+    match value {
+        AttributeValue::S(text) => json!({ "S": text }),
+        AttributeValue::B(bytes) => json!({ "B": BASE64_STANDARD.encode(bytes) }),
+        AttributeValue::M(map) => {
+            let map: Map<String, Value> = map
+                .iter()
+                .map(|(name, value)| (name.clone(), plain(value)))
+                .collect();
+            json!({ "M": map })
+        }
+        // Nothing else is in a record of the pool.
+        _ => Value::Null,
+    }
+}
+
+fn attribute(value: &Value) -> Option<AttributeValue> {
+    let (kind, value) = value.as_object()?.iter().next()?;
+    Some(match kind.as_str() {
+        "S" => text(value.as_str()?),
+        "B" => AttributeValue::B(Blob::new(BASE64_STANDARD.decode(value.as_str()?).ok()?)),
+        "M" => {
+            let map = value.as_object()?.iter();
+            let map = map.map(|(name, value)| Some((name.clone(), attribute(value)?)));
+            AttributeValue::M(map.collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
+}
+
 fn item_of(pooled: &Pooled) -> HashMap<String, AttributeValue> {
     let secrets = pooled.secrets.iter().map(|(name, secret)| {
         let key = AttributeValue::B(Blob::new(secret.key.clone()));
@@ -171,4 +217,46 @@ fn item_of(pooled: &Pooled) -> HashMap<String, AttributeValue> {
         (SESSION_PUBLIC_KEY.to_owned(), text(&pooled.session_public_key)),
         (SECRETS.to_owned(), AttributeValue::M(secrets.collect())),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_the_pool_is_the_same_after_a_way_through_json_and_half_of_one_is_none() {
+        let secret = SealedSecret {
+            key: vec![0, 255],
+            sealed: "v1.kms.x".to_owned(),
+        };
+        let pooled = Pooled {
+            base_url: "https://acme.example".to_owned(),
+            host_path: "0123".to_owned(),
+            horizon_path: "4567".to_owned(),
+            session_public_key: "{}".to_owned(),
+            secrets: BTreeMap::from([("session-key".to_owned(), secret)]),
+        };
+        let value = pooled_value(&pooled);
+        assert_eq!(pooled_from(&value).as_ref(), Some(&pooled));
+        for part in [
+            "base_url",
+            "host_path",
+            "horizon_path",
+            "session_public_key",
+            "secrets",
+        ] {
+            let mut half = value.clone();
+            half["M"].as_object_mut().unwrap().remove(part);
+            assert_eq!(pooled_from(&half), None, "{part}");
+        }
+        for rubbish in [
+            json!(null),
+            json!({}),
+            json!({"M": {"x": {"N": "1"}}}),
+            json!({"M": 7}),
+            json!({"B": "?"}),
+        ] {
+            assert_eq!(pooled_from(&rubbish), None, "{rubbish}");
+        }
+    }
 }

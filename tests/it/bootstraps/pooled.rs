@@ -172,7 +172,7 @@ async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
             .expect("the table")
     );
 
-    // Nobody asked for more than the roles allow, and what they allow is what a silo's do.
+    // Nobody asked for more than the roles allow.
     for _ in 0..50 {
         if cloud.quiet() {
             break;

@@ -1,6 +1,6 @@
-//! The deployed system without an account: both templates, deployed to a small AWS in this process. The functions are their
+//! The deployed system without an account: the templates, deployed to a small AWS in this process. The functions are their
 //! own programs with the environment of their template, behind an API with the template's routes; every call of theirs to
-//! DynamoDB, S3, SQS and Secrets Manager is judged by the policy of their role in the template.
+//! AWS is judged by the policy of their role in the template, or of the role that they act as for a tenant.
 
 mod gate;
 mod gateway;

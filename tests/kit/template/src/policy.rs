@@ -1,7 +1,7 @@
 //! What IAM would say: the policies of roles, read from their template, and asked about each request.
 //!
 //! As much of IAM as the templates use: Allow and Deny, actions and resources with wildcards, conditions by `StringEquals` and `StringLike`
-//! (also `ForAllValues:` and `…IfExists`) over the keys of [`holds_many`], tags of the principal as policy variables, and trust policies.
+//! (also `ForAllValues:` and `…IfExists`) over the keys below, tags of the principal as policy variables, and trust policies.
 //! A statement with anything else panics.
 
 use std::collections::{BTreeMap, BTreeSet};

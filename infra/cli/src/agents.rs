@@ -33,6 +33,7 @@ struct Row {
     checked: String,
     health: String,
     id: String,
+    card: String,
 }
 
 impl Agents {
@@ -120,6 +121,7 @@ impl Row {
                 .map_or_else(|| "?".to_owned(), |at| age(now.since(at))),
             health: printable(&health(agent)),
             id: text(agent, "/id").unwrap_or_default().to_owned(),
+            card: printable(text(agent, "/cardUrl").unwrap_or_default()),
         }
     }
 }
@@ -173,29 +175,32 @@ fn print(rows: &[Row]) {
         let longest = rows.iter().map(|row| cell(row).chars().count()).max();
         longest.unwrap_or(0).max(head.len())
     };
-    let (name, types, tenant, checked) = (
+    let (name, types, tenant, checked, health) = (
         width(|row| &row.name, "NAME"),
         width(|row| &row.types, "TYPE"),
         width(|row| &row.tenant, "TENANT"),
         width(|row| &row.checked, "CHECKED"),
+        width(|row| &row.health, "HEALTH"),
     );
     outln!(
-        "{:36}  {:name$}  {:types$}  {:tenant$}  {:>checked$}  HEALTH",
+        "{:36}  {:name$}  {:types$}  {:tenant$}  {:>checked$}  {:health$}  CARD",
         "ID",
         "NAME",
         "TYPE",
         "TENANT",
-        "CHECKED"
+        "CHECKED",
+        "HEALTH"
     );
     for row in rows {
         outln!(
-            "{:36}  {:name$}  {:types$}  {:tenant$}  {:>checked$}  {}",
+            "{:36}  {:name$}  {:types$}  {:tenant$}  {:>checked$}  {:health$}  {}",
             row.id,
             row.name,
             row.types,
             row.tenant,
             row.checked,
-            row.health
+            row.health,
+            row.card
         );
     }
 }

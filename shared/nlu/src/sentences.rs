@@ -222,14 +222,13 @@ fn spoken_words(text: &str) -> impl Iterator<Item = String> {
         .map(str::to_lowercase)
 }
 
-/// The language of a few words that ask for nothing, such as "merci": where the small talk of one language alone has them all.
+/// The language of a few words that ask for nothing, such as "merci": where those that small talk has are of one language alone.
 #[must_use]
 pub fn talk_language(text: &str) -> Option<&'static str> {
     /// More words tell their language themselves.
     const FEW: usize = 3;
-    let mut of = spoken_words(text)
-        .take(FEW)
-        .map(|word| SMALL_TALK.get(&word).copied().flatten());
+    let words = spoken_words(text).take(FEW);
+    let mut of = words.filter_map(|word| SMALL_TALK.get(&word).copied());
     let language = of.next()??;
     of.all(|other| other == Some(language)).then_some(language)
 }
@@ -247,7 +246,8 @@ mod tests {
             ("Bonjour", Some("fr")),
             ("thanks", Some("en")),
             ("no", None),
-            ("Merci Oslo", None),
+            ("Danke schön", Some("de")),
+            ("Merci, thanks", None),
             ("Oslo", None),
             ("👍", None),
         ] {

@@ -61,6 +61,14 @@ test('a report is followed to its end and drawn', async (t) => {
   await badge.getByText('Completed').waitFor({ timeout: 60_000 });
   await answer.getByRole('heading', { name: /Report on whales/ }).waitFor();
   assert.equal(await card.count(), 1);
+  await card.getByRole('link').first().click();
+  await page.getByRole('tab', { name: 'Timeline' }).click();
+  const timeline = page.locator('.timeline');
+  await timeline.getByRole('heading', { name: 'Report on whales' }).waitFor();
+  assert.match(await timeline.locator('time').last().innerText(), /\+\d/, 'each says how long it took');
+  // The rail leads to the end of the last one.
+  const ends = await timeline.locator('li > div').last().evaluate((rail) => rail.getBoundingClientRect().bottom - rail.lastElementChild.getBoundingClientRect().bottom);
+  assert(ends >= 0, `the rail ends ${ends} px before what it leads to`);
   check();
 });
 

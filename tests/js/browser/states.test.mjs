@@ -173,6 +173,8 @@ test('where the machine has no Noto fonts, no column is cut off or stands out of
       await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
       assert.deepEqual(await out(), [], `${text} at ${size.width}`);
     }
+    const days = await page.locator('.card .day').evaluateAll((all) => all.map((day) => day.getClientRects().length));
+    assert(days.every((lines) => lines === 1), 'a day is in one line');
     if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/no-noto-${rows.length}.png` });
   }
   check();

@@ -289,7 +289,12 @@ mod tests {
         }
         let brief = search(&json!({"location": "Oslo", "checkin": "2026-12-04", "checkout": "2026-12-05"}));
         let price = &brief.unwrap()["searchResults"][0]["structuredDisplayPrice"]["primaryLine"];
-        assert!(price["accessibilityLabel"].as_str().unwrap().ends_with(" for 1 night"));
+        assert!(
+            price["accessibilityLabel"]
+                .as_str()
+                .unwrap()
+                .ends_with(" for 1 night")
+        );
         assert_eq!(
             search(&json!({"location": "Atlantis"})).unwrap()["searchResults"],
             json!([])

@@ -14,6 +14,9 @@ use crate::client::{Call, Client};
 use local::address::below;
 use local::data::endpoints::Endpoints;
 
+/// Where an agent's card is, below its address.
+pub(super) const CARD: &str = "/.well-known/agent-card.json";
+
 /// List the registered agents
 #[derive(Args)]
 pub(super) struct Agents {
@@ -124,6 +127,20 @@ impl Row {
             card: printable(text(agent, "/cardUrl").unwrap_or_default()),
         }
     }
+}
+
+/// The address of an agent's card, from that or the agent's own.
+pub(super) fn card_url(url: &Url) -> Url {
+    match url.path().ends_with(".json") {
+        true => url.clone(),
+        false => below(url, CARD),
+    }
+}
+
+/// Where a listed agent's card is.
+pub(super) fn card_url_of(agent: &Value) -> Option<Url> {
+    let at = Url::parse(text(agent, "/cardUrl")?).ok()?;
+    Some(card_url(&at))
 }
 
 /// The types that the tags of a listed agent name.

@@ -182,7 +182,9 @@ pub(crate) fn sentences() -> impl Iterator<Item = Sentence> {
 static SPOKEN: LazyLock<HashMap<String, u32>> = LazyLock::new(|| {
     let mut spoken: HashMap<String, u32> = HashMap::new();
     for sentence in sentences() {
-        for word in spoken_words(sentence.text).collect::<BTreeSet<_>>() {
+        let words = sentence.text.split(|c: char| !c.is_alphanumeric());
+        let words: BTreeSet<String> = words.map(str::to_lowercase).collect();
+        for word in words {
             *spoken.entry(word).or_default() += 1;
         }
     }

@@ -379,7 +379,15 @@ async fn only_good_tokens(up: &Up, folder: &str, agent: &CurrencyAgent) {
 /// An agent that has joined is found by its examples, asked by hand, and asked by a host.
 async fn answers(up: &Up, folder: &str, (agent, named): (&CurrencyAgent, &str)) {
     let looked = |arguments: &[&str]| binary::run(&[&["agent"], arguments, &["--data", folder]].concat());
-    let lint = looked(&["lint", &agent.card]);
+    // By its own address it is the same one, also as one tenant's host sees it.
+    let (own, _) = agent.card.split_once(".well-known").expect("its card's address");
+    let registered = looked(&["register", own]);
+    let listed = String::from_utf8(binary::run(&["agents", "--data", folder]).stdout).expect("text");
+    assert!(
+        registered.status.success() && listed.matches(&agent.card).count() == 1,
+        "{registered:?} {listed}"
+    );
+    let lint = looked(&["lint", own, "--tenant", "acme"]);
     let said = String::from_utf8_lossy(&lint.stdout);
     assert!(
         lint.status.success() && said.contains(&format!("found as {named}")),

@@ -40,7 +40,7 @@ async fn a_person_talks_edits_leaves_an_answer_and_goes() {
                 { "wait": "acme> " }, { "type": "/help\r" }, { "wait": "/agent NAME" },
                 { "wait": "acme> " }, { "type": "/what\r" }, { "wait": "there is no /what" },
                 // The line is mended before it is sent.
-                { "wait": "acme> " }, { "type": "Weather in Olso\u{7f}\u{7f}\u{7f}slo tomorrow?\r" }, { "wait": "completed" },
+                { "wait": "acme> " }, { "type": "Weather in Olso\u{7f}\u{7f}\u{7f}slo tomorrow?\r" }, { "wait": "\u{1b}[2m[task " }, { "wait": "completed" },
                 { "wait": "Oslo" }, { "wait": "acme> " }, { "type": "Where is my order 1003?\r" },
                 // The code is spoken of before the link.
                 { "wait": "type that here" }, { "wait": "/connect/" },

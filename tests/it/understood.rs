@@ -27,6 +27,21 @@ async fn requests_are_understood_in_words_that_no_card_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_word_of_thanks_is_answered_in_its_own_language() {
+    let local = Local::start().await;
+    let user = local.user("acme");
+    for (thanks, answer) in [
+        ("danke", "Gern geschehen."),
+        ("gracias", "De nada."),
+        ("ありがとう", "どういたしまして"),
+        ("thanks", "You are welcome."),
+    ] {
+        let said = user.ask(thanks).await.said();
+        assert!(said.contains(answer), "{thanks}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_pasted_behind_a_request_asks_for_nothing_itself() {
     let local = Local::start().await;
     let user = local.user("acme");

@@ -159,7 +159,7 @@ impl Wanted {
         };
         let (first, last) = said
             .stay(today)
-            .map_err(|(field, question)| ask(field, &question))?;
+            .map_err(|(fields, question)| (question, schema.of_fields(fields)))?;
         let all = said.guests().saturating_add(said.children);
         if all.saturating_add(said.infants) > GUESTS_MAX {
             return Err(ask(
@@ -247,15 +247,19 @@ impl Said {
     }
 
     /// The first day and the day of departure; two of first day, day of departure and nights say the third.
-    fn stay(&self, today: NaiveDate) -> Result<(NaiveDate, NaiveDate), (&'static str, String)> {
+    fn stay(&self, today: NaiveDate) -> Result<(NaiveDate, NaiveDate), (&'static [&'static str], String)> {
+        let days: &[&str] = if self.nights.is_some() {
+            &["from"]
+        } else {
+            &["from", "to"]
+        };
         let nights = self.nights.map(|nights| Days::new(nights.into()));
         let first = self.from.or_else(|| self.to?.checked_sub_days(nights?));
         let Some(first) = first else {
-            let is_half = self.to.is_some() || nights.is_some();
-            return Err((
-                "from",
-                if is_half { "From which day?" } else { FROM_WHEN }.to_owned(),
-            ));
+            return Err(match self.to.is_some() || nights.is_some() {
+                true => (&["from"], "From which day?".to_owned()),
+                false => (days, FROM_WHEN.to_owned()),
+            });
         };
         let last = self
             .to
@@ -266,17 +270,17 @@ impl Said {
             .is_some_and(|nights| (last - first).num_days() != i64::from(nights))
         {
             let told = "nights is not how many there are from the first day to the last.";
-            return Err(("from", format!("{told} {FROM_WHEN}")));
+            return Err((days, format!("{told} {FROM_WHEN}")));
         }
         let day = first.format("%-d %B %Y");
         match ((last - first).num_days(), (first - today).num_days()) {
-            (_, ..=-1) => Err(("from", format!("{day} is over. {FROM_WHEN}"))),
-            (_, AHEAD_MAX..) => Err(("from", format!("{day} is too far ahead. {FROM_WHEN}"))),
+            (_, ..=-1) => Err((days, format!("{day} is over. {FROM_WHEN}"))),
+            (_, AHEAD_MAX..) => Err((days, format!("{day} is too far ahead. {FROM_WHEN}"))),
             (1..=NIGHTS_MAX, _) => Ok((first, last)),
-            (..=0, _) => Err(("to", format!("The stay begins on {day}. Until which day?"))),
+            (..=0, _) => Err((&["to"], format!("The stay begins on {day}. Until which day?"))),
             (nights, _) => {
                 let told = format!("That is {nights} nights; at most {NIGHTS_MAX} can be searched for.");
-                Err(("from", format!("{told} {FROM_WHEN}")))
+                Err((days, format!("{told} {FROM_WHEN}")))
             }
         }
     }

@@ -115,7 +115,7 @@ impl Executor for HostExecutor {
 
     fn unanswered(&self, task: &Task, days: u64) -> Outcome {
         let days = days.to_string();
-        Outcome::Canceled(sentences::told_of(task, "unanswered", &[("days", &days)]))
+        Outcome::Canceled(sentences::told_of(task, "unanswered", &[("count", &days)]))
     }
 
     async fn cancel(&self, run: &mut Run) -> Result<(), ExecuteError> {

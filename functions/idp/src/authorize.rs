@@ -23,9 +23,12 @@ use crate::login::{self, Attempt};
 use crate::pages::{self, Sent, Tried};
 use crate::request::{self, Asked, Fault, Prompt, Refused, Reply, fault};
 use crate::scope;
-use crate::state::AppState;
+use crate::state::{AppState, HOST_CLIENT};
 use crate::tenant::Here;
 use crate::work::Paid;
+
+/// What a sign-in asks for.
+const OF_SIGN_IN: [&str; 2] = [scope::OPENID, scope::PROFILE];
 
 /// What a code begins with.
 const CODE_PREFIX: &str = "swc";
@@ -43,6 +46,12 @@ enum Next {
     MayNot(SignedIn),
     Agree(SignedIn),
     Answer(SignedIn),
+}
+
+/// Whether the tenant's own page asks who somebody is, and for nothing else: whoever signs in there has agreed to that by it.
+fn is_own_sign_in(asked: &Asked) -> bool {
+    let mut scopes = asked.scopes.iter();
+    asked.reply.client.client_id == HOST_CLIENT && scopes.all(|scope| OF_SIGN_IN.contains(&scope.as_str()))
 }
 
 /// Whether the person's roles let them allow all that is asked for.
@@ -195,6 +204,9 @@ impl<'a> Visit<'a> {
         // A public client cannot prove that it is the one that was agreed to before.
         if asked.prompt == Prompt::Consent || asked.reply.client.public {
             return Ok(Next::Agree(signed_in));
+        }
+        if is_own_sign_in(asked) {
+            return Ok(Next::Answer(signed_in));
         }
         let agreed = self.agreed(asked, &signed_in).await?;
         if asked.scopes.iter().all(|scope| agreed.contains(scope)) {

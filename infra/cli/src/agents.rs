@@ -14,6 +14,9 @@ use crate::client::{Call, Client};
 use local::address::below;
 use local::data::endpoints::Endpoints;
 
+/// Where an agent's card is, below its address.
+pub(super) const CARD: &str = "/.well-known/agent-card.json";
+
 /// List the registered agents
 #[derive(Args)]
 pub(super) struct Agents {
@@ -33,6 +36,7 @@ struct Row {
     checked: String,
     health: String,
     id: String,
+    card: String,
 }
 
 impl Agents {
@@ -120,8 +124,23 @@ impl Row {
                 .map_or_else(|| "?".to_owned(), |at| age(now.since(at))),
             health: printable(&health(agent)),
             id: text(agent, "/id").unwrap_or_default().to_owned(),
+            card: printable(text(agent, "/cardUrl").unwrap_or_default()),
         }
     }
+}
+
+/// The address of an agent's card, from that or the agent's own.
+pub(super) fn card_url(url: &Url) -> Url {
+    match url.path().ends_with(".json") {
+        true => url.clone(),
+        false => below(url, CARD),
+    }
+}
+
+/// Where a listed agent's card is.
+pub(super) fn card_url_of(agent: &Value) -> Option<Url> {
+    let at = Url::parse(text(agent, "/cardUrl")?).ok()?;
+    Some(card_url(&at))
 }
 
 /// The types that the tags of a listed agent name.
@@ -173,29 +192,32 @@ fn print(rows: &[Row]) {
         let longest = rows.iter().map(|row| cell(row).chars().count()).max();
         longest.unwrap_or(0).max(head.len())
     };
-    let (name, types, tenant, checked) = (
+    let (name, types, tenant, checked, health) = (
         width(|row| &row.name, "NAME"),
         width(|row| &row.types, "TYPE"),
         width(|row| &row.tenant, "TENANT"),
         width(|row| &row.checked, "CHECKED"),
+        width(|row| &row.health, "HEALTH"),
     );
     outln!(
-        "{:36}  {:name$}  {:types$}  {:tenant$}  {:>checked$}  HEALTH",
+        "{:36}  {:name$}  {:types$}  {:tenant$}  {:>checked$}  {:health$}  CARD",
         "ID",
         "NAME",
         "TYPE",
         "TENANT",
-        "CHECKED"
+        "CHECKED",
+        "HEALTH"
     );
     for row in rows {
         outln!(
-            "{:36}  {:name$}  {:types$}  {:tenant$}  {:>checked$}  {}",
+            "{:36}  {:name$}  {:types$}  {:tenant$}  {:>checked$}  {:health$}  {}",
             row.id,
             row.name,
             row.types,
             row.tenant,
             row.checked,
-            row.health
+            row.health,
+            row.card
         );
     }
 }

@@ -55,7 +55,7 @@ impl Dev {
                 "a system elsewhere cannot call this machine: `switchyard agent register` takes an address that it can call",
             ));
         }
-        let card_url = proxy::card_url(self.registration.card_url());
+        let card_url = agents::card_url(self.registration.card_url());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .await
             .map_err(Failure::other)?;
@@ -71,7 +71,7 @@ impl Dev {
         ));
         let card = proxy.card().await.map_err(Failure::other)?;
         let serving = proxy::serve(listener, Arc::clone(&proxy));
-        let registration = self.registration.at(proxy::card_url(&base));
+        let registration = self.registration.at(agents::card_url(&base));
         let joined = Joined::of(registration, endpoints, (&card, &card_url)).await?;
         let name = printable(text(&card, "/name").unwrap_or("?"));
         proxy.say(&format!(
@@ -104,7 +104,7 @@ impl Joined {
         let (mut own, mut of_before) = (None, None);
         for agent in agents::all(&client, &endpoints).await? {
             let at = text(&agent, "/cardUrl").and_then(|at| Url::parse(at).ok());
-            let is_own = at.as_ref().map(proxy::card_url).as_ref() == Some(card_url);
+            let is_own = agents::card_url_of(&agent).as_ref() == Some(card_url);
             let is_left = text(&agent, "/card/name") == text(card, "/name")
                 && at.is_some_and(|at| is_loopback(&at) && at.path().starts_with(BASE));
             if is_own || is_left {

@@ -34,10 +34,7 @@ impl AtTenant {
     pub(crate) fn open(&self) -> Result<Here, Failure> {
         let endpoints = self.place.endpoints()?;
         let sessions = Sessions::load(self.place.beside("chat.json"))?;
-        let tenant = match &self.tenant {
-            Some(tenant) => tenant.clone(),
-            None => the_one(&endpoints, &sessions)?,
-        };
+        let tenant = named_or_known(self.tenant.as_ref(), &endpoints, &sessions)?;
         Ok(Here {
             base: place::tenant(&endpoints, &tenant)?.base.clone(),
             tenant,
@@ -47,8 +44,15 @@ impl AtTenant {
     }
 }
 
-/// The tenant that nobody has to name.
-fn the_one(endpoints: &Endpoints, sessions: &Sessions) -> Result<Tenant, Failure> {
+/// The tenant that is named, or need not be: the only one, or the only one that was talked to.
+pub(crate) fn named_or_known(
+    named: Option<&Tenant>,
+    endpoints: &Endpoints,
+    sessions: &Sessions,
+) -> Result<Tenant, Failure> {
+    if let Some(named) = named {
+        return Ok(named.clone());
+    }
     let all: Vec<_> = endpoints.tenants.iter().collect();
     let talked = all.iter().filter(|(_, own)| sessions.known(&own.base).is_some());
     match (all.as_slice(), talked.collect::<Vec<_>>().as_slice()) {

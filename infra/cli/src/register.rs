@@ -123,31 +123,46 @@ impl Register {
             tags.push(tag);
         }
         let typed = tags.iter().any(|tag| tag.key() == "type");
-        let usual = match tenant {
+        let client = Client::new().map_err(Failure::other)?;
+        // Registered already, by whichever of its addresses, it stays that one; what is everybody's is looked at as that.
+        let at = agents::card_url(&self.card_url);
+        let listed = agents::list(&client, &endpoints, tenant.as_ref()).await?;
+        let is_same = |agent: &&Value| agents::card_url_of(agent).as_ref() == Some(&at);
+        let known = listed
+            .iter()
+            .filter(is_same)
+            .max_by_key(|agent| text(agent, "/tenant").is_some());
+        let home = tenant
+            .as_ref()
+            .filter(|_| !rehearse || known.is_none_or(|known| text(known, "/tenant").is_some()));
+        let card_url = known
+            .filter(|known| text(known, "/tenant") == home.map(Tenant::prefix))
+            .and_then(|known| text(known, "/cardUrl"))
+            .unwrap_or(self.card_url.as_str());
+        let usual = match home {
             Some(_) => Scope::Tenant,
             None => Scope::Global,
         };
         // A type that somebody types is wanted; one that a card brings is declared where somebody says so.
         let scope = self.scope.or(typed.then_some(usual));
-        if scope == Some(Scope::Tenant) && tenant.is_none() {
+        if scope == Some(Scope::Tenant) && home.is_none() {
             return Err(Failure::other(
                 "--scope tenant needs --tenant NAME: whose agent is it?",
             ));
         }
-        if let Some(tenant) = &tenant {
+        if let Some(tenant) = home {
             let own = Tag::parse(&format!("tenant_id:{}", tenant.name())).map_err(Failure::other)?;
             if scope != Some(Scope::Global) && !tags.contains(&own) {
                 tags.push(own);
             }
         }
-        let client = Client::new().map_err(Failure::other)?;
         let token = Some(endpoints.registry_token.as_str());
         let scope = scope.map(|scope| match scope {
             Scope::Global => TypeScope::Global,
             Scope::Tenant => TypeScope::Tenant,
         });
         let mut body = json!({
-            "cardUrl": self.card_url, "tags": tags, "tenant": tenant, "scope": scope,
+            "cardUrl": card_url, "tags": tags, "tenant": home, "scope": scope,
         });
         // Left out where it is not wanted: a registry of an older release refuses what it does not know.
         if let Some(fields) = body.as_object_mut().filter(|_| self.private) {

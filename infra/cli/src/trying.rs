@@ -310,7 +310,8 @@ fn shown(artifact: &Artifact) -> String {
             .count();
     match others {
         0 => words,
-        others => format!("{words}[{others} parts that are no text]"),
+        1 => format!("{words}[and a part that is no text]"),
+        others => format!("{words}[and {others} parts that are no text]"),
     }
 }
 

@@ -20,7 +20,9 @@ use self::places::Places;
 use super::Failure;
 use super::deploying::Account;
 use super::place::RunningSystem;
+use crate::chat::session::Sessions;
 use crate::client::{Call, Client};
+use crate::here::named_or_known;
 use local::address::{below, plain};
 use local::data::folder;
 
@@ -42,9 +44,9 @@ const SLOW: Duration = Duration::from_secs(1);
 pub(super) struct Verify {
     #[command(flatten)]
     place: RunningSystem,
-    /// The tenant whose host agent and chat are checked
-    #[arg(long, value_name = "NAME")]
-    tenant: Tenant,
+    /// The tenant whose host agent and chat are checked; may be left out where there is only one here, or only one was talked to
+    #[arg(long, value_name = "NAME", required_if_eq("aws", "true"))]
+    tenant: Option<Tenant>,
     /// Check the system on AWS, which is found by its stacks' outputs
     #[arg(long, conflicts_with_all = ["data", "endpoints"])]
     aws: bool,
@@ -109,10 +111,14 @@ impl Report {
 
 impl Verify {
     pub(super) async fn run(self) -> Result<(), Failure> {
-        let places = if self.aws {
-            places::on_aws(&self.tenant, &self.platform_stack, &self.account)?
-        } else {
-            places::local(&self.place.endpoints()?, &self.tenant)?
+        let places = match &self.tenant {
+            Some(tenant) if self.aws => places::on_aws(tenant, &self.platform_stack, &self.account)?,
+            named => {
+                let endpoints = self.place.endpoints()?;
+                let sessions = Sessions::load(self.place.beside("chat.json"))?;
+                let tenant = named_or_known(named.as_ref(), &endpoints, &sessions)?;
+                places::local(&endpoints, &tenant)?
+            }
         };
         let cookie = match &self.session {
             Some(file) => Some(cookie(file)?),

@@ -49,7 +49,8 @@ pub trait Executor: Send + Sync {
     /// Nobody answered what the task asks its user in so many days, for which its tenant keeps tasks: how it ends. It is canceled by
     /// default.
     fn unanswered(&self, _task: &Task, days: u64) -> Outcome {
-        Outcome::Canceled(format!("Nobody answered for {days} days."))
+        let unit = if days == 1 { "day" } else { "days" };
+        Outcome::Canceled(format!("Nobody answered for {days} {unit}."))
     }
 
     /// Whether this new task may be answered with a mere message ([`Outcome::Message`]). Its caller is then kept waiting

@@ -28,6 +28,6 @@ pub use extract::{Asked, Extraction, Takes, day_of, extract, is_function_word, o
 pub use input::InputSchema;
 pub use kept::{NoStore, VectorStore};
 pub use quoted::{quoted, unquoted};
-pub use sentences::{Act, Talk, rarity};
+pub use sentences::{Act, Talk, rarity, talk_language};
 pub use slot::Slot;
 pub use words::Named;

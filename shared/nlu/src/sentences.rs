@@ -204,9 +204,58 @@ pub fn rarity(lower: &str) -> f32 {
     (1.0 - (1.0 + known).ln() / *MOST).max(0.0)
 }
 
+/// The languages of the small talk that has each word; none where a word is said in several.
+static SMALL_TALK: LazyLock<HashMap<String, Option<&'static str>>> = LazyLock::new(|| {
+    let mut languages: HashMap<String, Option<&'static str>> = HashMap::new();
+    let is_talk = |said: &Sentence| matches!(said.act, Some(Act::Talk | Act::Approve | Act::Decline));
+    for sentence in sentences().filter(is_talk) {
+        for word in spoken_words(sentence.text) {
+            let language = languages.entry(word).or_insert(Some(sentence.language));
+            *language = language.filter(|known| *known == sentence.language);
+        }
+    }
+    languages
+});
+
+/// The words of a text in small letters.
+fn spoken_words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+}
+
+/// The language of a few words that ask for nothing, such as "merci": where those that small talk has are of one language alone.
+#[must_use]
+pub fn talk_language(text: &str) -> Option<&'static str> {
+    /// More words tell their language themselves.
+    const FEW: usize = 3;
+    let words = spoken_words(text).take(FEW);
+    let mut of = words.filter_map(|word| SMALL_TALK.get(&word).copied());
+    let language = of.next()??;
+    of.all(|other| other == Some(language)).then_some(language)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_of_small_talk_tells_its_language_where_one_alone_has_it() {
+        for (said, language) in [
+            ("Merci !", Some("fr")),
+            ("danke", Some("de")),
+            ("¡Gracias!", Some("es")),
+            ("Bonjour", Some("fr")),
+            ("thanks", Some("en")),
+            ("no", None),
+            ("Danke schön", Some("de")),
+            ("Merci, thanks", None),
+            ("Oslo", None),
+            ("👍", None),
+        ] {
+            assert_eq!(talk_language(said), language, "{said}");
+        }
+    }
 
     #[test]
     fn every_line_of_the_file_is_a_sentence_and_none_stands_twice() {

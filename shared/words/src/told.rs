@@ -26,7 +26,7 @@ pub fn told(locale: Option<&str>, key: &str, name: &str) -> String {
     told_of(locale, key, &[("name", name)])
 }
 
-/// The same, with a value for each place that is written `{so}` in it.
+/// The same, with a value for each place that is written `{so}` in it; by its `count` where the sentence is another for one.
 #[must_use]
 pub fn told_of(locale: Option<&str>, key: &str, values: &[(&str, &str)]) -> String {
     let language = locale
@@ -35,9 +35,14 @@ pub fn told_of(locale: Option<&str>, key: &str, values: &[(&str, &str)]) -> Stri
     let spoken = LANGUAGES
         .iter()
         .find(|(known, _)| known.eq_ignore_ascii_case(language));
+    let form = match values.contains(&("count", "1")) {
+        true => "one",
+        false => "other",
+    };
     let text = spoken
         .or(LANGUAGES.first())
-        .and_then(|(_, texts)| texts.get(key)?.as_str());
+        .and_then(|(_, texts)| texts.get(key))
+        .and_then(|text| text.as_str().or_else(|| text.get(form)?.as_str()));
     // Nobody is to read a key: any test that says such a sentence fails.
     debug_assert!(text.is_some(), "no language has the sentence {key}");
     let (mut out, mut rest) = (String::new(), text.unwrap_or(key));
@@ -66,6 +71,13 @@ mod tests {
         assert_eq!(asks(Some("FR")), "Weather y travaille.");
         let said = [("said", "{name} {"), ("beside", "x")];
         assert!(told_of(None, "nothingFits", &said).ends_with("fits “{name} {”; x."));
+        let unanswered = |locale, count| told_of(locale, "unanswered", &[("count", count)]);
+        assert_eq!(
+            unanswered(None, "1"),
+            "Nobody answered in 1 day, so I have called it off."
+        );
+        assert!(unanswered(None, "21").contains("in 21 days"));
+        assert!(unanswered(Some("es"), "1").contains("1 día,"));
         for (name, texts) in LANGUAGES.iter() {
             let keys = |texts: &Value| texts.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
             assert_eq!(keys(texts), keys(&LANGUAGES[0].1), "{name}");

@@ -70,11 +70,22 @@ test('the pages to sign in and to consent have them too', async (t) => {
   await page.locator('.brand').getByText('Acme Help').waitFor();
   assert.match(await page.title(), / · Acme Help$/);
   assert.equal(await page.locator('[value=login]').evaluate(accent), 'rgb(122, 31, 92)');
+  // One look, wherever a page stands by itself.
+  const look = () => page.evaluate(() => {
+    const [ground, sheet, brand, title] = ['body', 'main', '.brand', 'h1'].map((part) => getComputedStyle(document.querySelector(part)));
+    return [ground.fontFamily, sheet.backgroundColor, sheet.borderRadius, sheet.borderTopColor, sheet.boxShadow, brand.color, brand.fontSize, brand.fontWeight, title.fontSize, title.lineHeight];
+  });
+  const ours = await look();
   // A page of the callback's: what arrives is no answer.
   await page.goto(`${all.base}/callback`).catch(() => {});
   await page.locator('.brand').getByText('Acme Help').waitFor();
   const drawn = await page.locator('.brand img').evaluate((image) => image.decode().then(() => image.naturalWidth));
   assert(drawn > 0, 'the logo is drawn');
+  assert.deepEqual(await look(), ours, 'the callback');
+  expect(/404 .*\/share\//);
+  await page.goto(`${all.base}/share/nothing`).catch(() => {});
+  await page.getByRole('heading', { name: 'Nothing is shared here' }).waitFor();
+  assert.deepEqual(await look(), ours, 'what is shared');
   check();
 });
 

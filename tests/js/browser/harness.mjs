@@ -105,10 +105,10 @@ export function program() {
   return [process.env.CHROMIUM, own, '/usr/bin/chromium'].find((path) => path && existsSync(path));
 }
 
-export async function launch() {
+export async function launch(env = {}) {
   const executablePath = program();
   assert(executablePath, 'there is no Chromium here: `tests/run tools` installs it');
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'], env: { ...process.env, ...env } });
 }
 
 /** With PAGE=dist the page is the one in `ui/dist`, so that a change of it is tried without building the program anew. */

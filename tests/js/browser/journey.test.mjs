@@ -61,6 +61,14 @@ test('a report is followed to its end and drawn', async (t) => {
   await badge.getByText('Completed').waitFor({ timeout: 60_000 });
   await answer.getByRole('heading', { name: /Report on whales/ }).waitFor();
   assert.equal(await card.count(), 1);
+  await card.getByRole('link').first().click();
+  await page.getByRole('tab', { name: 'Timeline' }).click();
+  const timeline = page.locator('.timeline');
+  await timeline.getByRole('heading', { name: 'Report on whales' }).waitFor();
+  assert.match(await timeline.locator('time').last().innerText(), /\+\d/, 'each says how long it took');
+  // The rail leads to the end of the last one.
+  const ends = await timeline.locator('li > div').last().evaluate((rail) => rail.getBoundingClientRect().bottom - rail.lastElementChild.getBoundingClientRect().bottom);
+  assert(ends >= 0, `the rail ends ${ends} px before what it leads to`);
   check();
 });
 
@@ -77,8 +85,12 @@ test('consent in a second tab: the first goes on by itself', async (t) => {
   check();
 });
 
-test('one card asks for all tasks of a chat that wait for the same consent, and they go on together', async (t) => {
+test('one card asks for all tasks of a chat that wait for the same consent, and they go on together, those of other chats too', async (t) => {
   const { page, badge, card, context, check } = await visit(t);
+  await ask(page, 'Where is my order 1003?');
+  await card.getByRole('link', { name: 'Connect' }).waitFor();
+  const before = page.url();
+  await page.getByRole('link', { name: 'New chat' }).or(page.getByRole('button', { name: 'New chat' })).click();
   await ask(page, 'Where is my order 1001?');
   await card.getByRole('link', { name: 'Connect' }).waitFor();
   await ask(page, 'Where is my order 1002?');
@@ -89,6 +101,8 @@ test('one card asks for all tasks of a chat that wait for the same consent, and 
   const [consent] = await Promise.all([context.waitForEvent('page'), connect.click()]);
   await agree(consent, system);
   await badge.getByText('Completed').nth(1).waitFor();
+  await page.goto(before);
+  await badge.getByText('Completed').waitFor();
   check();
 });
 

@@ -175,6 +175,8 @@ test('an admin adds a user, gives a role, takes both away, and sets how the page
   await operator.waitFor({ state: 'detached' });
   const settings = page.getByRole('form', { name: 'Settings' });
   assert.deepEqual(await settings.getByLabel('Sharing').locator('option').allInnerTexts(), ['', 'on', 'off'], 'what can be one of few is chosen');
+  await settings.getByLabel(/^How long things are kept/).waitFor();
+  assert.deepEqual((await settings.locator('label').allInnerTexts()).filter((label) => /^[a-z]/.test(label)), [], 'each setting is called by a name of ours');
   const save = async () => {
     const answered = page.waitForResponse((response) => response.request().method() === 'PATCH');
     await settings.getByRole('button', { name: 'Save' }).click();

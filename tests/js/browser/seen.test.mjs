@@ -166,7 +166,7 @@ test('a long text is folded until somebody wants all of it, what the chat cuts i
   const { page, context, answer, log, badge, check } = await visit(t, { permissions: ['clipboard-read', 'clipboard-write'] });
   await ask(page, 'Will it rain in Oslo tomorrow?');
   await badge.getByText('Completed').waitFor();
-  const long = `The very beginning\n\n\`\`\`python\nwhy = "because"\n\`\`\`\n\n${'words and more words\n\n'.repeat(2000)}the very end`;
+  const long = `The very beginning\n\n- [x] done\n\n| a |\n|---|\n| 1 |\n\n> quoted\n\n\`\`\`python\nwhy = "because"\n\`\`\`\n\n${'words and more words\n\n'.repeat(2000)}the very end`;
   await context.route(/\/messages\?/, async (route) => {
     const response = await route.fetch();
     const read = await response.json();
@@ -183,10 +183,18 @@ test('a long text is folded until somebody wants all of it, what the chat cuts i
   // Whoever has just asked reads from the beginning.
   const begins = await answer.getByText('The very beginning').evaluate((one) => one.getBoundingClientRect().top);
   assert(begins > 0 && begins < 700, `the beginning is at ${begins}`);
+  assert.equal(await answer.locator('li:has(> input[type=checkbox])').evaluate((item) => getComputedStyle(item).listStyleType), 'none', 'a box has no bullet');
+  const apart = await answer.locator('blockquote').evaluate((quote) => quote.getBoundingClientRect().top - quote.previousElementSibling.getBoundingClientRect().bottom);
+  assert(apart >= 8, `a quote is ${apart} px from the table`);
   const code = answer.locator('.code');
   await code.getByText('python', { exact: true }).waitFor();
   await code.locator('.hljs-string').getByText('"because"').waitFor();
-  const copied = async (button) => (await button.click(), page.evaluate(() => navigator.clipboard.readText()));
+  // Nothing says when the browser has written it, so what was there before is taken away first.
+  const copied = async (button) => {
+    await page.evaluate(() => navigator.clipboard.writeText('-'));
+    await button.click();
+    return (await page.waitForFunction(() => navigator.clipboard.readText().then((text) => text !== '-' && text))).jsonValue();
+  };
   assert.equal(await copied(code.getByRole('button', { name: 'Copy' })), 'why = "because"');
   assert.equal(await answer.getByText('the very end').count(), 0);
   assert.equal(await copied(answer.locator('.message-tools').getByRole('button', { name: 'Copy' })), long);

@@ -2,6 +2,9 @@
 // is reached by the keyboard.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ask, at, faults, launch, System, visitor } from './harness.mjs';
 
@@ -124,6 +127,57 @@ test('every state, in both schemes and all widths', { timeout: 280_000 }, async 
     await context.close();
   };
   for (const size of Object.keys(sizes)) await Promise.all(['light', 'dark'].map((colorScheme) => look(colorScheme, size)));
+});
+
+/** A browser on a machine that has every font but Noto's. */
+async function withoutNoto(t) {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-fonts-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'fonts.conf');
+  writeFileSync(file, `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>
+    <include>/etc/fonts/fonts.conf</include><cachedir>${folder}</cachedir>
+    <selectfont><rejectfont><glob>*Noto*</glob></rejectfont></selectfont></fontconfig>`);
+  const own = await launch({ FONTCONFIG_FILE: file });
+  t.after(() => own.close());
+  return own;
+}
+
+test('where the machine has no Noto fonts, no column is cut off or stands out of its rule', async (t) => {
+  const { context, check } = await visitor(await withoutNoto(t));
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  await page.goto(`${system.base('acme')}/`);
+  const isHidden = () => page.evaluate(() => {
+    const drawing = document.createElement('canvas').getContext('2d');
+    const [without, asked] = ['monospace', '"Noto Sans", monospace'].map((family) => {
+      drawing.font = `100px ${family}`;
+      return drawing.measureText('Width').width;
+    });
+    return without > 0 && without === asked;
+  });
+  assert(await isHidden(), 'Noto is there all the same');
+  /** What stands out of the row or the card that it is in. */
+  const out = () => page.evaluate(() => [...document.querySelectorAll('.card .place li, .card td, .card th')].flatMap((row) => {
+    const { left, right } = row.getBoundingClientRect();
+    // What a narrow page leaves out has no width.
+    const own = [...row.children].map((cell) => [cell.getBoundingClientRect(), cell]).filter(([at]) => at.width > 1);
+    const isOut = ([at, cell]) => at.left < left - 0.5 || at.right > right + 0.5 || (cell.clientWidth > 0 && cell.scrollWidth > cell.clientWidth + 1);
+    return [...own.filter(isOut).map(([, cell]) => cell.textContent), ...(row.scrollWidth > row.clientWidth + 1 ? [row.textContent] : [])];
+  }));
+  for (const [text, rows] of [['What will the weather be like in Oslo and Bergen over the next five days?', '.card .place li'], ['Find a flat in Oslo for two from Friday to Sunday', '.card td']]) {
+    await page.goto(`${system.base('acme')}/`);
+    await ask(page, text);
+    await page.locator(rows).first().waitFor();
+    for (const size of [...Object.values(sizes), least]) {
+      await page.setViewportSize(size);
+      await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
+      assert.deepEqual(await out(), [], `${text} at ${size.width}`);
+    }
+    const days = await page.locator('.card .day').evaluateAll((all) => all.map((day) => day.getClientRects().length));
+    assert(days.every((lines) => lines === 1), 'a day is in one line');
+    if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/no-noto-${rows.length}.png` });
+  }
+  check();
 });
 
 test('the keyboard alone: from the prompt to the result and back', async (t) => {

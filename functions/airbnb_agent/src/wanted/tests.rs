@@ -5,9 +5,18 @@ use serde_json::{Value, json};
 use super::*;
 
 fn read(data: &Value, said: &str) -> Result<Wanted, String> {
+    asked(data, said).map_err(|(question, _)| question)
+}
+
+/// The same; what is asked comes with the fields to fill in.
+fn asked(data: &Value, said: &str) -> Result<Wanted, (String, Vec<String>)> {
     let (user, now) = (UserContext::default(), Timestamp::from_millis(1_796_000_000_000));
-    let taken = agent_testing::taken((data, said), &takes(), (&user, now))?;
-    Wanted::of(&taken, (&user, now), None).map_err(|(question, _)| question)
+    let taken = agent_testing::taken((data, said), &takes(), (&user, now));
+    let taken = taken.map_err(|question| (question, Vec::new()))?;
+    Wanted::of(&taken, (&user, now), None).map_err(|(question, schema)| {
+        let fields = schema.requires().into_iter().map(str::to_owned).collect();
+        (question, fields)
+    })
 }
 
 /// What is searched for, however it was said.
@@ -407,6 +416,18 @@ fn wrong_data_is_asked_about_and_the_rest_is_kept() {
         let mut less = good.clone();
         less.as_object_mut().unwrap().remove(missing);
         assert!(read(&less, "").is_err(), "{missing}");
+    }
+}
+
+#[test]
+fn a_form_for_the_days_has_each_of_them_that_is_missing() {
+    for (said, fields) in [
+        ("A flat in Oslo for two", &["from", "to"][..]),
+        ("A flat in Oslo, yesterday to tomorrow", &["from", "to"]),
+        ("A flat in Oslo for three nights", &["from"]),
+        ("A flat in Oslo on Friday", &["to"]),
+    ] {
+        assert_eq!(asked(&Value::Null, said).expect_err(said).1, fields, "{said}");
     }
 }
 

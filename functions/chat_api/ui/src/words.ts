@@ -67,7 +67,7 @@ export function say(key: Keys<string | Plural>, values: Values): string {
 }
 
 /** What a table of names calls something from elsewhere: `constructor` is none of them. */
-export function named(table: Exclude<Keys<object>, Keys<Plural>>, name: string): string {
+export function named(table: Exclude<Keys<object>, Keys<Plural> | 'host'>, name: string): string {
   const names: Record<string, string> = words[table];
   return (Object.hasOwn(names, name) && names[name]) || name;
 }

@@ -195,7 +195,7 @@ fn no_news_of(task: &Task, job: &Job, now: Timestamp) -> Option<String> {
         ..90 => ("inSeconds", since),
         _ => ("inMinutes", since / 60),
     };
-    let long = told_of(task, unit, &[("number", &number.to_string())]);
+    let long = told_of(task, unit, &[("count", &number.to_string())]);
     let values = [("name", job.agent_name.as_str()), ("long", &long)];
     Some(told_of(task, "noNewsOf", &values))
 }
@@ -258,7 +258,7 @@ pub(crate) fn waiting_for(patience: &Patience, task: &Task, now: Timestamp) -> O
     }
     let (language, minutes) = (language(task), (patience.limit.as_secs() / 60).to_string());
     let of = |key, jobs: &[&Job]| {
-        let values = [("names", &*names(jobs, &language)), ("number", &minutes)];
+        let values = [("names", &*names(jobs, &language)), ("count", &minutes)];
         (!jobs.is_empty()).then(|| words::told_of(Some(&language), key, &values))
     };
     let told = [

@@ -323,7 +323,8 @@ impl Thinker {
                 if known.is_none() {
                     self.discover().await?;
                 }
-                say(run, talked(talk, briefs, language))
+                let own = nlu::talk_language(&transcript::asked(run.task()));
+                say(run, talked(talk, briefs, own.unwrap_or(language)))
             }
             Meaning::LookElsewhere => Err(ExecuteError::Stale),
             Meaning::Request { text, free, corrects } => {

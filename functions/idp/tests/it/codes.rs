@@ -8,6 +8,37 @@ use crate::fixture::{
 };
 
 #[tokio::test]
+async fn who_signs_in_at_the_tenants_own_page_is_asked_nothing_more() {
+    let idp = Idp::start().await;
+    let browser = Browser::default();
+    let only = request_with(&[("scope", "openid profile"), ("resource", "")]);
+    let page = browser.authorize(&idp, &only).await;
+    let back = browser.sign_in(&idp, &page, "ada").await;
+    assert!(back.sent_back().contains_key("code"), "{}", back.text);
+    for (more, what) in [
+        (
+            &[("scope", "openid profile orders:read")][..],
+            "more than who it is",
+        ),
+        (
+            &[("scope", "openid"), ("prompt", "consent")],
+            "a question that is asked for",
+        ),
+        (
+            &[
+                ("scope", "openid"),
+                ("client_id", "app"),
+                ("redirect_uri", APP_CALLBACK),
+            ],
+            "another application",
+        ),
+    ] {
+        let page = browser.authorize(&idp, &request_with(more)).await;
+        assert!(page.text.contains("value=\"allow\""), "{what}: {}", page.text);
+    }
+}
+
+#[tokio::test]
 async fn a_person_signs_in_agrees_and_the_host_gets_its_tokens() {
     let idp = Idp::start().await;
     let browser = Browser::default();

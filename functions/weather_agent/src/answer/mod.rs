@@ -289,7 +289,8 @@ fn several_days(question: &Question, place: &Answered, days: &[Day], shown: Show
         ));
     }
     if sentences.is_empty() {
-        return format!("{name} {}:", dates::several(&all, place.today));
+        let overview = verdict::overview(days, shown);
+        return format!("{name} {}: {overview}:", dates::several(&all, place.today));
     }
     sentences.join(" ")
 }

@@ -127,6 +127,32 @@ fn several_days_say_which_ones_decide() {
 }
 
 #[test]
+fn several_days_are_summed_up_before_they_are_listed() {
+    let days = |change: fn(usize, &mut Day)| -> Vec<Day> {
+        let mut days: Vec<Day> = [22, 23, 24].map(|number| day(date(11, number))).into();
+        days.iter_mut().enumerate().for_each(|(at, day)| change(at, day));
+        days
+    };
+    let check = |days: Vec<Day>, expect: &str| {
+        let (text, _) = compose(
+            &read("Weather in Oslo from Sunday to Tuesday"),
+            &[answered(days)],
+            &[],
+        );
+        let head = "Oslo from Sunday 22 to Tuesday 24 November: ";
+        assert_eq!(text.lines().next(), Some(&*format!("{head}{expect}:")), "{text}");
+    };
+    check(days(|_, _| {}), "0 to 6 °C, rain is likely on 3 of 3 days");
+    let dry = |at, day: &mut Day| {
+        day.precipitation_probability = Some(5.0);
+        day.temperature_max = Some([6.0, 11.0, 4.0][at]);
+    };
+    check(days(dry), "0 to 11 °C, rain is likely on none of the days");
+    let snowy = |at, day: &mut Day| day.weather_code = Some([73, 61, 73][at]);
+    check(days(snowy), "0 to 6 °C, rain or snow is likely on 3 of 3 days");
+}
+
+#[test]
 fn snow_is_not_called_rain() {
     let snowy = Day {
         weather_code: Some(73),

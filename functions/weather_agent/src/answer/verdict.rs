@@ -133,17 +133,38 @@ fn sun_at(day: &Day, does: &str, at: impl Fn((NaiveTime, NaiveTime)) -> NaiveTim
     }
 }
 
+fn temperatures(days: &[Day], shown: Shown) -> Option<String> {
+    let low = days.iter().filter_map(|day| day.temperature_min);
+    let high = days.iter().filter_map(|day| day.temperature_max);
+    shown.temperatures(low.min_by(f64::total_cmp), high.max_by(f64::total_cmp))
+}
+
+/// "2 to 6 °C, rain is likely on 2 of 5 days"
+pub(super) fn overview(days: &[Day], shown: Shown) -> String {
+    let wet: Vec<&str> = days
+        .iter()
+        .filter(|day| falls(day) == Level::Yes)
+        .map(what_falls)
+        .collect();
+    let what = match (wet.contains(&"rain"), wet.contains(&"snow")) {
+        (true, true) => "rain or snow",
+        (false, true) => "snow",
+        _ => "rain",
+    };
+    let falls = match wet.len() {
+        0 => "rain is likely on none of the days".to_owned(),
+        many => format!("{what} is likely on {many} of {} days", days.len()),
+    };
+    temperatures(days, shown)
+        .into_iter()
+        .chain([falls])
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
 /// "temperatures of 2 to 6 °C are expected"
 pub(super) fn range(days: &[Day], shown: Shown) -> String {
-    let low = days
-        .iter()
-        .filter_map(|day| day.temperature_min)
-        .min_by(f64::total_cmp);
-    let high = days
-        .iter()
-        .filter_map(|day| day.temperature_max)
-        .max_by(f64::total_cmp);
-    match shown.temperatures(low, high) {
+    match temperatures(days, shown) {
         Some(degrees) => format!("temperatures of {degrees} are expected"),
         None => "the temperature is not known".into(),
     }

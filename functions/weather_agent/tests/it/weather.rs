@@ -245,7 +245,7 @@ async fn every_kind_of_weather_gets_an_answer() {
         ("temperatures in Oslo this weekend", &["Temperatures of "]),
         (
             "Weather in Oslo this weekend",
-            &["Oslo on Saturday 21 and Sunday 22 November:"],
+            &["Oslo on Saturday 21 and Sunday 22 November: "],
         ),
     ] {
         let (answer, _) = bench.answer(&[text]).await;

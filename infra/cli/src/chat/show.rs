@@ -109,8 +109,10 @@ impl Show {
 
     /// Shows a line that is no part of the answer.
     fn aside(&self, line: Arguments<'_>) {
-        if self.way == Way::Whole {
-            out::print_line(line);
+        match self.way {
+            Way::Whole if out::has_colours() => out::print_line(format_args!("\u{1b}[2m{line}\u{1b}[0m")),
+            Way::Whole => out::print_line(line),
+            Way::Quiet | Way::Json => {}
         }
     }
 

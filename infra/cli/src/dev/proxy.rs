@@ -18,11 +18,10 @@ use tokio::task::JoinHandle;
 use url::Url;
 
 use super::redact;
+use crate::agents::CARD;
 
 /// Where everything of the proxy is, so that a registration that was left behind is known again.
 pub(super) const BASE: &str = "/switchyard-dev";
-/// Where an agent's card is, below its address.
-const CARD: &str = "/.well-known/agent-card.json";
 /// Largest body that is handed on whole, and longest line of a stream that is looked at.
 const BODY_MAX: usize = 8 * 1024 * 1024;
 /// Longest text of a line.
@@ -73,14 +72,6 @@ impl Way {
             Self::ToAgent => ["host", "agent"],
             Self::ToHost | Self::Push => ["agent", "host"],
         }
-    }
-}
-
-/// The address of an agent's card, from that or the agent's own.
-pub(super) fn card_url(url: &Url) -> Url {
-    match url.path().ends_with(".json") {
-        true => url.clone(),
-        false => below(url, CARD),
     }
 }
 

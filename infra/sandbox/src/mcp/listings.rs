@@ -205,6 +205,7 @@ pub(super) fn search(arguments: &Value) -> Result<Value, String> {
 fn found(listing: &Listing, stay: &Stay) -> Value {
     let (latitude, longitude) = listing.at();
     let (night, total) = (listing.night, listing.night * stay.nights);
+    let unit = if stay.nights == 1 { "night" } else { "nights" };
     json!({
         "id": listing.number.to_string(),
         "url": listing.url(),
@@ -216,10 +217,10 @@ fn found(listing: &Listing, stay: &Stay) -> Value {
         "structuredContent": {"primaryLine": format!("Up to {} guests", listing.guests)},
         "avgRatingA11yLabel": format!("{:.2} out of 5 average rating", listing.rating),
         "structuredDisplayPrice": {
-            "primaryLine": {"accessibilityLabel": format!("€ {total} for {} nights", stay.nights)},
+            "primaryLine": {"accessibilityLabel": format!("€ {total} for {} {unit}", stay.nights)},
             "explanationData": {
                 "title": "Price details",
-                "priceDetails": format!("{} nights x € {night}.00: € {total}.00", stay.nights),
+                "priceDetails": format!("{} {unit} x € {night}.00: € {total}.00", stay.nights),
             },
         },
     })
@@ -286,6 +287,14 @@ mod tests {
             let listing = Listing::of(number).unwrap();
             assert!(listing.guests >= 2 && listing.night <= 120);
         }
+        let brief = search(&json!({"location": "Oslo", "checkin": "2026-12-04", "checkout": "2026-12-05"}));
+        let price = &brief.unwrap()["searchResults"][0]["structuredDisplayPrice"]["primaryLine"];
+        assert!(
+            price["accessibilityLabel"]
+                .as_str()
+                .unwrap()
+                .ends_with(" for 1 night")
+        );
         assert_eq!(
             search(&json!({"location": "Atlantis"})).unwrap()["searchResults"],
             json!([])

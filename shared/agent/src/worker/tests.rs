@@ -319,7 +319,7 @@ async fn what_its_user_does_not_answer_ends_when_it_would_not_be_kept_any_longer
     assert_eq!(bench.status().await.0, TaskState::InputRequired);
     bench.clock.advance(day);
     bench.wake().await;
-    let told = (TaskState::Canceled, "Nobody answered for 1 days.".into());
+    let told = (TaskState::Canceled, "Nobody answered for 1 day.".into());
     assert_eq!(bench.status().await, told);
     let stored = bench.stored().await;
     assert!(

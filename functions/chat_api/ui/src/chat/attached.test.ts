@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { add, offered, takes } from './attached.ts';
+import { add, offered, takes, told } from './attached.ts';
 
 test('who takes a type takes it by its name, its kind or anything', () => {
   for (const listed of [['*/*'], ['image/*'], ['text/plain', 'image/png'], []]) assert(takes(listed, 'image/png'), String(listed));
   for (const listed of [['text/plain'], ['image/jpeg'], ['imag/*']]) assert(!takes(listed, 'image/png'), String(listed));
   assert.equal(offered(['text/plain', 'image/*']), 'text/plain,image/*');
   assert.equal(offered(['text/plain', '*/*']), '');
+  assert.equal(told(['text/plain', 'application/json', 'image/*']), 'txt, json, image');
 });
 
 const file = (name: string, bytes: number) => new File([new Uint8Array(bytes)], name, { type: 'application/pdf' });

@@ -27,7 +27,7 @@ export const takes = (listed: readonly string[], type: string): boolean =>
 export const offered = (listed: readonly string[]): string => (listed.includes('*/*') ? '' : listed.join(','));
 
 /** The same in short, for people. */
-export const told = (listed: readonly string[]): string => listed.map((one) => one.replace(/^[^/]+\/(?=[^*])/, '').replace('/*', '')).join(', ');
+export const told = (listed: readonly string[]): string => listed.map((one) => (one === 'text/plain' ? 'txt' : one.replace(/^[^/]+\/(?=[^*])/, '').replace('/*', ''))).join(', ');
 
 /** A browser knows few types by a file's name: what is text can be read all the same. */
 async function typeOf(file: File): Promise<string> {

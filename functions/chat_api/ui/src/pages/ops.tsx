@@ -211,9 +211,9 @@ function Lately({ lately }: z.infer<typeof Usage>) {
     <Grid label={words.byAgent} heads={[words.agent, words.period, words.tasksEnded, words.errors, 'p50', 'p99', words.cost]} numbers={[2, 3, 4, 5, 6]}>
       {rows.map(([agent, span, { ended, failed, p50, p99, microDollars }]) => (
         <tr key={`${agent} ${span}`}>
-          <td>{agent}</td><td>{span}</td>
+          <td>{agent}</td><td className="whole">{span}</td>
           <td className="number">{count(ended)}</td><td className="number">{failed > 0 ? <span className="problem">{count(failed)}</span> : count(failed)}</td>
-          <td className="number">{long(p50, typeof microDollars === 'number')}</td><td className="number">{long(p99, typeof microDollars === 'number')}</td><td className="number">{typeof microDollars === 'number' ? dollars(microDollars) : '–'}</td>
+          <td className="number whole">{long(p50, typeof microDollars === 'number')}</td><td className="number whole">{long(p99, typeof microDollars === 'number')}</td><td className="number whole">{typeof microDollars === 'number' ? dollars(microDollars) : '–'}</td>
         </tr>
       ))}
     </Grid>

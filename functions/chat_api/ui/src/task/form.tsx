@@ -50,8 +50,8 @@ export function Form({ fields, question, answer }: { fields: readonly Field[]; q
         return field.choices.length > 0 && field.choices.length <= FEW ? <Few key={field.name} field={field} /> : (
           <label key={field.name} htmlFor={`${id}${field.name}`}>
             <span>{field.label}{field.isNeeded ? null : <small> {words.optional}</small>}</span>
-            <Input field={own} id={`${id}${field.name}`} />
             {own.hint ? <small id={`${id}${field.name}-hint`}>{own.hint}</small> : null}
+            <Input field={own} id={`${id}${field.name}`} />
           </label>
         );
       })}

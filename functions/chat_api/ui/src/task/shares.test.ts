@@ -24,6 +24,6 @@ test('what was cut is whole, and what is said stays without what is listed', () 
   const whole = `${'word '.repeat(50)}end`;
   assert.equal(wholeOf(`${whole.slice(0, 30)} …`, [artifact('a', whole)]), whole);
   assert.equal(wholeOf('Something else …', [artifact('a', whole)]), 'Something else …');
-  assert.equal(sentencesOf('Three:\n1. a\n2. b\n3. c\n\nThat is all.'), 'Three:\n\nThat is all.');
+  assert.equal(sentencesOf('Three:\n1. a\n2. b\n3. c\n\nThat is all.'), 'Three\n\nThat is all.');
   assert.equal(sentencesOf('Two:\n- a\n- b'), 'Two:\n- a\n- b');
 });

@@ -44,9 +44,9 @@ export function wholeOf(says: string, artifacts: readonly Artifact[]): string {
 /** Fewer items are no list. */
 const LIST = 3;
 
-/** A text without the items of its lists. */
+/** A text without the items of its lists, and without the colons that lead to them. */
 export function sentencesOf(text: string): string {
   const lines = text.split('\n');
   const said = lines.filter((line) => !/^\s*(?:[-*•]|\d{1,3}[.)])\s/.test(line));
-  return lines.length - said.length >= LIST ? said.join('\n').replace(/\n{3,}/g, '\n\n').trim() : text;
+  return lines.length - said.length >= LIST ? said.join('\n').replace(/[:：]$/gm, '').replace(/\n{3,}/g, '\n\n').trim() : text;
 }

@@ -1,6 +1,7 @@
 // The timeline of a task, and the task as it was at each change of it.
 
 import { useState } from 'react';
+import { Markdown } from '../markdown/markdown.tsx';
 import { isOver, type Task } from '../model.ts';
 import { Failed } from '../parts/states.tsx';
 import { useTaskAt } from '../queries.ts';
@@ -21,7 +22,7 @@ export function Entries({ task, say: name = stateOf }: { task: Pick<Task, 'histo
           <time dateTime={entry.at} title={wholeTime(entry.at)}>{timeOfDay(entry.at)}{place > 0 && all[place - 1]?.at !== entry.at ? <small>+{span(all[place - 1]?.at ?? entry.at, entry.at)}</small> : null}</time>
           <div>
             <Badge state={entry.state} say={name} /> {entry.who ? <strong>{entry.who}</strong> : null}
-            {entry.text ? <p>{entry.text}</p> : null}
+            {entry.text ? <Markdown text={entry.text} /> : null}
           </div>
         </li>
       ))}

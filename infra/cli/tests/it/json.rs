@@ -71,7 +71,10 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("pool add", "is about AWS"),
     ("tenant move", "is about AWS"),
     ("tenant pooled", "is for infra/deploy.sh, by its standard input"),
-    ("tenant pooled-secret", "is for infra/deploy.sh, by its standard input"),
+    (
+        "tenant pooled-secret",
+        "is for infra/deploy.sh, by its standard input",
+    ),
     ("upgrade", "is about AWS"),
     ("issuer add", "wants a provider"),
     ("issuer check", "wants a provider"),

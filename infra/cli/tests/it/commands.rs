@@ -117,6 +117,11 @@ async fn an_agent_from_elsewhere_is_registered_and_listed() {
         .skip(1)
         .map(|line| line.split_whitespace().skip(1).collect())
         .map(|mut row: Vec<&str>| {
+            let card = row.pop().unwrap_or_default();
+            assert!(
+                card.starts_with("http://127.0.0.1:"),
+                "where its card is: {table}"
+            );
             let age = row.remove(row.len() - 2);
             assert!(
                 age.ends_with('s') || age.ends_with('m'),

@@ -150,6 +150,7 @@ pub(crate) fn a_function_of_the_pool_may_what_a_silos_may() {
             let text = told
                 .to_string()
                 .replace("\"acme#", "\"${aws:PrincipalTag/tenant}#")
+                .replace("/acme#", "/${aws:PrincipalTag/tenant}#")
                 .replace("\"acme\"", "\"${aws:PrincipalTag/tenant_name}\"")
                 .replace("switchyard-prod-acme-", "switchyard-prod-pool-");
             (sid, serde_json::from_str::<Value>(&text).unwrap())
@@ -297,7 +298,7 @@ pub(crate) fn agents_reach_their_own_tasks_alone_and_only_the_sweeper_sees_what_
             let bucket = format!("arn:aws:s3:::switchyard-prod-blobs-{ACCOUNT}-{REGION}");
             let may = |tenant: &str, action: &str| {
                 let key = format!("{bucket}/{tenant}#{agent}#task#1/0");
-                policy.allows(&Request::new(action, key))
+                policy.allows(&Request::new(action, key).by(&tags("acme")))
             };
             let sweeps = id == "TaskSweeperFunction";
             assert_eq!(

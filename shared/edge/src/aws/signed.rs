@@ -51,7 +51,7 @@ impl Service {
         headers: &[(&'static str, &str)],
         body: Vec<u8>,
     ) -> Result<Vec<u8>, SignedCallError> {
-        let url = outbound::below(&without_credentials(&self.endpoint), path);
+        let url = outbound::below(&without_credentials(&self.endpoint), path.trim_start_matches('/'));
         let signer = caller.signer(self.name, Some(&self.endpoint), self.region.as_deref());
         let headers: HeaderMap = signer
             .headers(("POST", &url), headers, &body, SystemClock.now())

@@ -259,7 +259,10 @@ impl Stack {
         while let Some((before, after)) = rest.split_once("${") {
             out.push_str(before);
             let (name, after) = after.split_once('}').expect("a closed reference");
-            if let Some(value) = own.get(name) {
+            if let Some(literal) = name.strip_prefix('!') {
+                // "${!Literal}": a variable of somebody else's, such as IAM.
+                out.push_str(&format!("${{{literal}}}"));
+            } else if let Some(value) = own.get(name) {
                 out.push_str(&self.text(value));
             } else if let Some((id, attribute)) = name.split_once('.') {
                 out.push_str(&self.text(&self.attribute(id, attribute)));

@@ -281,6 +281,14 @@ class BucketPolicy:
         client("s3").delete_bucket_policy(Bucket=ref)
 
 
+class Authorizer:
+    def create(name, p):
+        return client("apigateway").create_authorizer(**_lower(p))["id"], {}
+
+    def delete(ref, p):
+        client("apigateway").delete_authorizer(restApiId=p["RestApiId"], authorizerId=ref)
+
+
 class RolePolicy:
     def create(name, p):
         client("iam").put_role_policy(**dict(p, PolicyDocument=json.dumps(p["PolicyDocument"])))
@@ -302,6 +310,7 @@ LACKING = {
     "AWS::Logs::MetricFilter": (MetricFilter, ""),
     "AWS::SNS::Subscription": (Subscription, ""),
     "AWS::Lambda::EventInvokeConfig": (EventInvokeConfig, ""),
+    "AWS::ApiGateway::Authorizer": (Authorizer, ""),
     "AWS::IAM::RolePolicy": (RolePolicy, ""),
     "AWS::S3::BucketPolicy": (BucketPolicy, ""),
     "AWS::ApiGatewayV2::Api": (HttpApi, ""),

@@ -302,6 +302,47 @@ def walk_iot(stack):
     assert account() == before, account()
 
 
+def check_pool(stack):
+    """Each isolated function acts for its tenants as one role, which trusts that function alone; and the API asks who somebody's path is."""
+    iam, gateway = client("iam"), client("apigateway")
+    isolated = {id: own for id, own in stack.environments().items() if "TENANT_ROLE" in own}
+    functions = {each["FunctionName"]: each for each in pages("lambda", "list_functions", "Functions")}
+    assert len(isolated) == 5, isolated
+    for id, own in isolated.items():
+        assert own["TENANCY"] == "isolated" and not any(name.startswith("TENANT_ID") for name in own), own
+        [function] = [each for name, each in functions.items() if name.startswith(f"{stack.name}-{id}-")]
+        tenants = iam.get_role(RoleName=own["TENANT_ROLE"].rsplit("/", 1)[1])["Role"]["AssumeRolePolicyDocument"]
+        [trust] = tenants["Statement"]
+        assert trust["Principal"] == {"AWS": function["Role"]}, trust
+        role = function["Role"].rsplit("/", 1)[1]
+        may = [iam.get_role_policy(RoleName=role, PolicyName=name) for name in iam.list_role_policies(RoleName=role)["PolicyNames"]]
+        may = [each for told in may for each in told["PolicyDocument"]["Statement"]]
+        sts = {each["Resource"] for each in may if "sts:AssumeRole" in each["Action"]}
+        assert sts == {own["TENANT_ROLE"]} and {each["Sid"] for each in may} == {"OwnLogs", "OfTenants"}, may
+    api, paths, _ = stack.api()
+    [authorizer] = gateway.get_authorizers(restApiId=api)["items"]
+    assert (authorizer["type"], authorizer["authorizerResultTtlInSeconds"]) == ("REQUEST", 0), authorizer
+    for path, resource in paths.items():
+        for method in resource.get("resourceMethods", {}):
+            assert "{tenant}" in path, path
+            told = gateway.get_method(restApiId=api, resourceId=resource["id"], httpMethod=method)
+            # Which authorizer, and what it hands on, moto does not keep: the tests' own gateway does.
+            assert told["authorizationType"] == "CUSTOM", (path, told)
+
+
+def walk_pool(stack):
+    """The stack that tenants share: made after failures, changed, and gone."""
+    before = account()
+    check_failures(stack, before)
+    stack.deploy("CREATE_COMPLETE")
+    check_pool(stack)
+    stack.deploy("UPDATE_COMPLETE", TokensPerDay="1000")
+    assert stack.environments()["HostAgentFunction"]["TOKENS_PER_DAY"] == "1000"
+    check_pool(stack)
+    stack.delete()
+    assert account() == before, account()
+
+
 def check_protection(expected):
     for table in account()["tables"]:
         told = client("dynamodb").describe_table(TableName=table)["Table"]
@@ -409,6 +450,11 @@ def main(platform_folder, *tenant_folders):
     )
     walk_iot(iot)
     step("the stack of IoT Core was there, with what it may and who may call it, and is gone")
+
+    pool = {"Stage": "prod", "PlatformStack": "switchyard", "PlatformUrl": "/switchyard/prod/url"}
+    pool |= {"PublicUrl": "https://pool.example.com"}
+    walk_pool(Stack("switchyard-pool", cloud_engine.transformed(ROOT / "infra/pool.yaml"), pool))
+    step("the pool was there, with a role of its tenants' for each function, and is gone")
 
     before = account()
     check_failures(acme, before)

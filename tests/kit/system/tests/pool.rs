@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use system_testing::cloud::Cloud;
 use system_testing::runtime_api::{Function, Spec};
 
+const AUTHORIZER: &str = "pool/PoolAuthorizerFunction";
 const CHAT: &str = "pool/ChatApiFunction";
 
 async fn pool() -> Cloud {
@@ -110,11 +111,9 @@ async fn the_authorizer_says_whose_sandbox_a_request_comes_to() {
 
     // Whom it lets through nowhere opens no sandbox, and neither does anybody at a path that is none.
     let begun = || {
-        cloud
-            .functions
-            .values()
-            .map(|function| function.begun().len())
-            .sum::<usize>()
+        let others = cloud.functions.iter();
+        let others = others.filter(|(name, _)| *name != AUTHORIZER);
+        others.map(|(_, function)| function.begun().len()).sum::<usize>()
     };
     let of_the_chat = cloud.functions[CHAT].begun();
     let before = begun();
@@ -139,10 +138,14 @@ async fn the_authorizer_says_whose_sandbox_a_request_comes_to() {
         assert!(told["message"].is_string(), "{path}: {told}");
     }
     assert_eq!(cloud.functions[CHAT].begun(), of_the_chat);
-    // The authorizer that was too late was ended; another came in its place.
-    let authorizers = cloud.functions["pool/PoolAuthorizerFunction"].begun();
-    assert_eq!(authorizers, [None, None]);
-    assert_eq!(begun(), before + 1);
+    assert_eq!(begun(), before);
+    // The authorizer that was too late was ended, and another answers; whose sandbox is still on its way back when the next request comes is
+    // joined by a second one.
+    let authorizers = cloud.functions[AUTHORIZER].begun();
+    assert!(
+        authorizers.len() >= 2 && authorizers.iter().all(Option::is_none),
+        "{authorizers:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

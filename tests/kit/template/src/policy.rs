@@ -671,7 +671,8 @@ mod tests {
         for statement in [
             json!({ "Effect": "Allow", "Action": "a:B" }),
             json!({ "Effect": "Allow", "Action": "a:B", "NotResource": "*" }),
-            json!({ "Effect": "Allow", "Action": "a:B", "Resource": "arn:${aws:PrincipalTag/tenant}" }),
+            json!({ "Effect": "Allow", "Action": "a:B", "Resource": "arn:${aws:username}" }),
+            json!({ "Effect": "Allow", "Action": "a:${aws:PrincipalTag/tenant}", "Resource": "*" }),
             json!({ "Effect": "Allow", "Action": "a:B", "Principal": { "Federated": "x" } }),
         ] {
             let document = json!({ "Statement": [statement] });
@@ -679,6 +680,25 @@ mod tests {
                 std::panic::catch_unwind(|| document_allows(&document, &read())).is_err(),
                 "{document}"
             );
+        }
+    }
+
+    /// A tag in a resource is the principal's, and its wildcards are none; without the tag the resource is nobody's.
+    #[test]
+    fn a_resource_may_be_the_principals_own() {
+        let document = json!({ "Statement": [{
+            "Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:bucket/${aws:PrincipalTag/tenant}#*",
+        }] });
+        for (tag, key, expect) in [
+            ("acme", "acme#chat", true),
+            ("acme", "globex#chat", false),
+            ("*", "acme#chat", false),
+            ("", "acme#chat", false),
+        ] {
+            let asked = Request::new("s3:GetObject", format!("arn:bucket/{key}"));
+            assert!(!document_allows(&document, &asked), "without a tag");
+            let asked = asked.by(&tags(&[("tenant", tag)]));
+            assert_eq!(document_allows(&document, &asked), expect, "{tag} {key}");
         }
     }
 

@@ -12,13 +12,20 @@ use edge::config::{ConfigError, Env};
 use edge::{BatchHandler, Error, Function, Ground, QueueError};
 use futures_util::future::join_all;
 use outbound::Outbound;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use routes::Routes;
 use serde_json::{Value, json};
 use url::Url;
 
 /// The function's name.
 pub const NAME: &str = "wake_router";
+
+/// What an ARN is written with in a path: all but what RFC 3986 calls unreserved, as the SDK writes it.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// The router's settings.
 #[derive(Debug, Clone)]
@@ -82,7 +89,7 @@ impl WakeRouter {
     async fn invoke(&self, (agent, tenant): &Whose, bodies: &[&str]) -> Result<(), String> {
         let function = self.functions.get(agent);
         let function = function.ok_or_else(|| format!("there is no function of the agent {agent}"))?;
-        let function = utf8_percent_encode(function, NON_ALPHANUMERIC);
+        let function = utf8_percent_encode(function, SEGMENT);
         let path = format!("/2015-03-31/functions/{function}/invocations");
         let headers = [
             ("content-type", "application/json"),
@@ -192,7 +199,7 @@ mod tests {
         let requests = lambda.received_requests().await.unwrap();
         assert_eq!(requests.len(), 2);
         for request in requests {
-            let path = "/2015-03-31/functions/arn%3Aaws%3Alambda%3Aeu%2Dnorth%2D1%3A1%3Afunction%3Apool%2Dhost/invocations";
+            let path = "/2015-03-31/functions/arn%3Aaws%3Alambda%3Aeu-north-1%3A1%3Afunction%3Apool-host/invocations";
             assert_eq!(request.url.path(), path);
             assert_eq!(request.headers["x-amz-invocation-type"], "Event");
             let signature = request.headers["authorization"].to_str().unwrap();

@@ -17,7 +17,7 @@ use crate::aws::{Caller, Service};
 use crate::blobs::S3Blobs;
 use crate::config::{ConfigError, Platform, ThisMachine};
 use crate::queue::SqsDoor;
-use crate::secrets::{SealedSecrets, SecretSource, Secrets, SecretsError};
+use crate::secrets::{SealedSecrets, SecretSource, Secrets, SecretsError, SecretsPlace};
 
 /// What every function is built on. Nothing in it has opened a connection yet.
 #[derive(Clone)]
@@ -120,12 +120,17 @@ impl Ground {
             endpoint: platform.kms.clone().ok_or_else(unset)?,
             region: platform.region.clone(),
         };
+        // By whoever calls everything else: a tenant has one session in a sandbox.
+        let others = SecretsPlace {
+            caller: self.caller.clone(),
+            ..platform.secrets.clone()
+        };
         let sealed = SealedSecrets::new(
             tenant.clone(),
             pooled.secrets.clone(),
             kms,
             (self.caller.clone(), self.outbound.clone()),
-            Secrets::new(platform.secrets.clone(), Arc::clone(&self.clock)),
+            Secrets::new(others, Arc::clone(&self.clock)),
         );
         Ok(Self {
             secrets: Arc::new(sealed),

@@ -64,7 +64,7 @@ where
         let mut ground = ground_of(tenant).await;
         let env = match (&said.pooled, &platform.sessions) {
             (Some(pooled), _) => {
-                ground = ground.with_sealed(&platform.clone().for_tenant(tenant), tenant, pooled)?;
+                ground = ground.with_sealed(&platform, tenant, pooled)?;
                 env.clone().in_pool(tenant, pooled)?
             }
             (None, Some(_)) => return Err(TenancyError::NotPooled(tenant.prefix().to_owned()).into()),

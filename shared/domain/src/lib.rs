@@ -89,8 +89,8 @@ pub use quota::{Limit, OverQuota, Quota, SHARES, STREAMS_OF_OWNER, ServicePlan, 
 pub use rest::{BLOB_RECORDS, RECORDS};
 pub use retention::{Lasting, RETENTION, Retention, retention_of};
 pub use setting::{
-    DEPLOYMENT, InvalidSetting, SHARE, SettingChange, TIME_ZONE, default_context, may_share, parse_tokens,
-    quota_of, start_of, tokens_per_day,
+    DEPLOYMENT, InvalidSetting, PAUSE, SHARE, SettingChange, TIME_ZONE, default_context, is_paused,
+    may_share, parse_tokens, plan_of, quota_of, start_of, tokens_per_day,
 };
 pub use sign_in::{Demands, IssuerIds, OWN_ISSUER, SignInProof, SignInRule, SignInRules};
 pub use state::{InvalidTransition, TaskState};

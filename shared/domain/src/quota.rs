@@ -214,6 +214,10 @@ impl fmt::Display for OverQuota {
             _ => ("tasks", "run", "are"),
         };
         match self.limit {
+            Limit::TasksPerDay if most == 0 => write!(
+                f,
+                "New tasks are paused; what is at work goes on. Try again later"
+            ),
             Limit::TasksPerDay => write!(f, "{who} used today's {most} {task}; more from 00:00 UTC"),
             Limit::TasksAtOnce => write!(
                 f,
@@ -324,6 +328,10 @@ mod tests {
         assert_eq!(
             over(Limit::TasksAtOnce, Whose::Guests, 4),
             "4 of the guests' tasks run at once; more when one of them ends, or ask your administrator"
+        );
+        assert_eq!(
+            over(Limit::TasksPerDay, Whose::Tenant, 0),
+            "New tasks are paused; what is at work goes on. Try again later, or ask your administrator"
         );
         assert_eq!(
             over(Limit::DollarsPerMonth, Whose::Tenant, 20),

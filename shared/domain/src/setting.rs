@@ -35,6 +35,8 @@ pub const TIME_ZONE: &str = "timeZone";
 pub const SHARE: &str = "share";
 /// The types of the agents whose examples an empty chat shows first.
 const START: &str = "start";
+/// Whether new tasks are refused for now, by the tenant's own operators: `on`, or `off` as where it is not set.
+pub const PAUSE: &str = "pause";
 /// Most of these.
 const START_MAX: usize = 12;
 /// The name of the tenant's plan.
@@ -75,7 +77,7 @@ const TOKENS_MAX: u64 = 1_000_000_000_000;
 
 impl SettingChange {
     /// Every setting there is.
-    pub const KEYS: [&'static str; 17] = [
+    pub const KEYS: [&'static str; 18] = [
         LOCALE,
         TIME_ZONE,
         PLAN,
@@ -92,6 +94,7 @@ impl SettingChange {
         ACCENT_DARK,
         SHARE,
         START,
+        PAUSE,
         RETENTION,
     ];
 
@@ -114,7 +117,7 @@ impl SettingChange {
             BRAND => value.map_or(Ok(()), |value| parse_name(value).map(drop)),
             ACCENT => value.map_or(Ok(()), |value| parse_accent(key, value, Scheme::Light).map(drop)),
             ACCENT_DARK => value.map_or(Ok(()), |value| parse_accent(key, value, Scheme::Dark).map(drop)),
-            SHARE => value.map_or(Ok(()), |value| parse_share(value).map(drop)),
+            SHARE | PAUSE => value.map_or(Ok(()), |value| parse_switch(key, value).map(drop)),
             START => value.map_or(Ok(()), |value| parse_start(value).map(drop)),
             PLAN => value.map_or(Ok(()), |value| parse_plan(value).map(drop)),
             SHARES => value.map_or(Ok(()), parse_shares),
@@ -177,11 +180,11 @@ fn parse_plan(text: &str) -> Result<ServicePlan, String> {
     ServicePlan::parse(text).ok_or_else(|| format!("{PLAN} is one of {names}"))
 }
 
-fn parse_share(text: &str) -> Result<bool, String> {
+fn parse_switch(key: &str, text: &str) -> Result<bool, String> {
     match text {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(format!("{SHARE} is on or off")),
+        _ => Err(format!("{key} is on or off")),
     }
 }
 
@@ -201,7 +204,23 @@ pub fn start_of<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> Vec<AgentType>
 /// Whether the settings let finished tasks be shared. A value that is none counts as off.
 #[must_use]
 pub fn may_share<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> bool {
-    setting(SHARE).is_some_and(|value| parse_share(value) == Ok(true))
+    is_on(SHARE, setting)
+}
+
+/// Whether the settings refuse new tasks for now. A value that is none counts as off.
+#[must_use]
+pub fn is_paused<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> bool {
+    is_on(PAUSE, setting)
+}
+
+fn is_on<'v>(key: &str, setting: impl Fn(&str) -> Option<&'v str>) -> bool {
+    setting(key).is_some_and(|value| parse_switch(key, value) == Ok(true))
+}
+
+/// The plan that the settings name, where they name one.
+#[must_use]
+pub fn plan_of<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> Option<ServicePlan> {
+    setting(PLAN).and_then(ServicePlan::parse)
 }
 
 /// How many tokens a day the settings allow, by themselves or by the plan, where they say. A value that is none counts as absent.
@@ -211,18 +230,21 @@ pub fn tokens_per_day<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> Option<u
     own.or_else(|| Some(ServicePlan::parse(setting(PLAN)?)?.quota.tokens_per_day))
 }
 
-/// What the settings allow: the plan, and what is set otherwise. A value that is none counts as absent.
+/// What the settings allow: the plan, and what is set otherwise; no new task where they pause the tenant. A value that is none counts
+/// as absent.
 #[must_use]
 pub fn quota_of<'v>(setting: impl Fn(&str) -> Option<&'v str>) -> Quota {
-    let plan = setting(PLAN).and_then(ServicePlan::parse);
-    let plan = plan.map_or(ServicePlan::NONE, |plan| plan.quota);
+    let plan = plan_of(&setting).map_or(ServicePlan::NONE, |plan| plan.quota);
     let or = |key, plan| {
         setting(key)
             .and_then(|own| parse_limit(key, own, LIMIT_MAX).ok())
             .unwrap_or(plan)
     };
     Quota {
-        tasks_per_day: or(TASKS_PER_DAY, plan.tasks_per_day),
+        tasks_per_day: match is_paused(&setting) {
+            true => 0,
+            false => or(TASKS_PER_DAY, plan.tasks_per_day),
+        },
         tasks_at_once: or(TASKS_AT_ONCE, plan.tasks_at_once),
         streams: or(STREAMS, plan.streams),
         tokens_per_day: or(TOKENS_PER_DAY, plan.tokens_per_day),
@@ -273,7 +295,7 @@ mod tests {
         assert_eq!(
             unknown.to_string(),
             "there is no setting \"timezone\"; there are locale, timeZone, plan, tasks_per_day, tasks_at_once, \
-             streams, deliveries_per_minute, storage_mb, dollars_per_month, shares, tokens_per_day, brand, accent, accentDark, share, start, retention, \
+             streams, deliveries_per_minute, storage_mb, dollars_per_month, shares, tokens_per_day, brand, accent, accentDark, share, start, pause, retention, \
              and of its deployment MODELS, EMBED, PLAN_APPROVAL, REQUIRE_SIGN_IN, SIGN_IN_ISSUERS, REQUIRE_ACR, PUSH_SERVICES, CHAT_GRACE, \
              A2A_AGENT_URL, A2A_ENABLED, A2A_TASK_TIMEOUT, A2A_WEBHOOK_TOKEN_TTL, A2A_PUSH_SCHEDULE, A2A_RETRY_SCHEDULE"
         );

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};
 use bytes::Bytes;
 use domain::price::Cost;
-use domain::{AgentId, Owner, TaskId};
+use domain::{AgentId, Owner, ServicePlan, TaskId};
 use http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -118,8 +118,8 @@ impl FromRequestParts<Arc<AppState>> for Of {
 }
 
 /// `GET /api/ops/usage`: tokens of language models by day (UTC), and how many may be used in one: what the tenant has set, and the
-/// host's own limit without that. Days without any are left out. Beside them what tasks cost, by day, owner and agent, and how the
-/// agents did lately; with `task=ID` what that one cost so far.
+/// host's own limit without that. Days without any are left out. Beside them what tasks cost, by day, owner and agent, how the
+/// agents did lately, and the tenant's plan with what is used of it; with `task=ID` what that one cost so far.
 pub(crate) async fn usage(
     State(room): State<Arc<AppState>>,
     Operator(_): Operator,
@@ -132,11 +132,21 @@ pub(crate) async fn usage(
             "taskId": id, "state": task.status.state, "microDollars": tokens.saturating_add(work), "ofTokens": tokens,
         })));
     }
-    let spent = room
-        .store
-        .ledger()
-        .spent(&room.tenant, room.clock.now(), DAYS)
-        .await?;
+    let (now, ledger) = (room.clock.now(), room.store.ledger());
+    let spent = ledger.spent(&room.tenant, now, DAYS).await?;
+    let settings = room.store.tenants().settings(&room.tenant).await?;
+    let settings = settings.unwrap_or_default();
+    let setting = |key: &str| settings.get(key).map(String::as_str);
+    let (quota, none) = (domain::quota_of(setting), ServicePlan::NONE);
+    let plan = json!({
+        "name": domain::plan_of(setting).map(|plan| plan.name),
+        "isPaused": domain::is_paused(setting),
+        "tasksPerDay": limit(quota.tasks_per_day, none.tasks_per_day),
+        "tasksAtOnce": limit(quota.tasks_at_once, none.tasks_at_once),
+        "storageMb": limit(quota.storage_mb, none.storage_mb),
+        "dollarsPerMonth": limit(quota.dollars_per_month, none.dollars_per_month),
+        "now": ledger.today(&room.tenant, now).await?,
+    });
     let days = room
         .store
         .usage()
@@ -145,8 +155,13 @@ pub(crate) async fn usage(
     // Where the tenant has set none, the host's own limit counts.
     let (budget, lately) = (room.own.tokens_per_day().await, room.lately().await?);
     Ok(Json(
-        json!({"days": days, "tokensPerDay": budget, "hostTokensPerDay": room.tokens_per_day, "spent": spent, "lately": lately}),
+        json!({"days": days, "tokensPerDay": budget, "hostTokensPerDay": room.tokens_per_day, "spent": spent, "lately": lately, "plan": plan}),
     ))
+}
+
+/// A limit, where it is less than what is allowed without a plan.
+fn limit(own: u64, none: u64) -> Option<u64> {
+    (own < none).then_some(own)
 }
 
 /// An agent, as far as its operator needs it: its card's texts are its own, and what is not of the form is left out.

@@ -1,25 +1,27 @@
 //! `GET` and `PATCH /api/admin/settings`: what the tenant's admins set for it: the language and time zone of whoever names none, and
-//! how its page looks and which agents it begins with, whether finished tasks may be shared, which users have another share of its plan than a tenth, and how long things
-//! are kept. What the operator alone sets is not here.
+//! how its page looks and which agents it begins with, whether finished tasks may be shared, which users have another share of its plan
+//! than a tenth, how long things are kept, and whether new tasks are paused, which is its operators' to say too. What the operator alone sets is not here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::State;
-use domain::{RETENTION, SHARES, SettingChange, TIME_ZONE};
+use axum::extract::{FromRequestParts, State};
+use domain::{Owner, PAUSE, RETENTION, SHARES, SettingChange, TIME_ZONE};
+use http::request::Parts;
 use serde_json::Value;
 use store::audit::{self, Action};
-use store::{Member, PageRequest, TenantSettings};
+use store::{Member, PageRequest, ROLES, TenantSettings};
 
 use crate::error::RouteError;
-use crate::ops::users::Admin;
+use crate::ops::agents::person_with;
+use crate::ops::users::{ADMIN, Admin};
 use crate::session::guard::MayChange;
 use crate::state::AppState;
 
 /// What an admin may set.
-const OF_ADMINS: [&str; 9] = [
+const OF_ADMINS: [&str; 10] = [
     "locale",
     "timeZone",
     "brand",
@@ -27,6 +29,7 @@ const OF_ADMINS: [&str; 9] = [
     "accentDark",
     "share",
     "start",
+    PAUSE,
     SHARES,
     RETENTION,
 ];
@@ -41,14 +44,33 @@ pub(crate) async fn show(State(room): State<Arc<AppState>>, _: Admin) -> Result<
     Ok(Json(shown(&room, &settings.unwrap_or_default()).await?))
 }
 
-/// Changes what is named, all of it or nothing; `null` takes a setting away.
+/// Somebody who looks after the tenant, and whether they may set all of it.
+pub(crate) struct Changer {
+    owner: Owner,
+    is_admin: bool,
+}
+
+impl FromRequestParts<Arc<AppState>> for Changer {
+    type Rejection = RouteError;
+    async fn from_request_parts(parts: &mut Parts, room: &Arc<AppState>) -> Result<Self, RouteError> {
+        let (owner, person) = person_with(&ROLES, parts, room).await?;
+        let is_admin = person.roles.iter().any(|role| role == ADMIN);
+        Ok(Self { owner, is_admin })
+    }
+}
+
+/// Changes what is named, all of it or nothing; `null` takes a setting away. Operators may pause new tasks and go on with them; to
+/// them there is nothing else here.
 pub(crate) async fn change(
     State(room): State<Arc<AppState>>,
-    admin: Admin,
+    Changer { owner, is_admin }: Changer,
     _: MayChange,
     body: Bytes,
 ) -> Result<Json<Value>, RouteError> {
     let mut changes = changes(&body)?;
+    if !is_admin && changes.iter().any(|change| change.key() != PAUSE) {
+        return Err(RouteError::NotFound);
+    }
     for change in &mut changes {
         if let (SHARES, Some(shares)) = (change.key(), change.value()) {
             let shares = of_people(&room, shares).await?;
@@ -64,8 +86,11 @@ pub(crate) async fn change(
         )
     })?;
     for each in &changes {
-        room.tell(Action::TenantSet, &admin.owner, each.key(), audit::DONE)
+        room.tell(Action::TenantSet, &owner, each.key(), audit::DONE)
             .await;
+    }
+    if !is_admin {
+        return Ok(Json(serde_json::json!({ PAUSE: set.get(PAUSE) })));
     }
     Ok(Json(shown(&room, &set).await?))
 }

@@ -24,7 +24,7 @@ use crate::session::guard::{FromHere, MayChange};
 use crate::state::AppState;
 
 /// Who looks after users and settings.
-const ADMIN: &str = "admin";
+pub(crate) const ADMIN: &str = "admin";
 /// Most bytes of a body.
 const BODY_MAX: usize = 4 * 1024;
 /// Longest name of a user, in bytes.

@@ -250,9 +250,9 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         (StatusCode::CONFLICT, Some("tenant_unknown"))
     );
     world.store.tenants().add(&world.tenant).await.unwrap();
-    let none = json!({"locale": null, "timeZone": null, "brand": null, "accent": null, "accentDark": null, "share": null, "shares": null, "start": null, "retention": null});
+    let none = json!({"locale": null, "timeZone": null, "brand": null, "accent": null, "accentDark": null, "share": null, "shares": null, "start": null, "pause": null, "retention": null});
     assert_eq!(ada.get(&app, path).await.json(), none);
-    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4", "share": "on", "shares": "ada=25", "start": "echo, weather", "retention": "chats=90 tasks=14"});
+    let set = json!({"locale": "de-CH", "timeZone": "Europe/Zurich", "brand": "Acme", "accent": "#7a1f5c", "accentDark": "#f0a5d4", "share": "on", "shares": "ada=25", "start": "echo, weather", "pause": "off", "retention": "chats=90 tasks=14"});
     let answered = change(set.clone()).await;
     assert_eq!((answered.status, answered.json()), (StatusCode::OK, set.clone()));
     assert!(
@@ -277,6 +277,7 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         json!({"locale": "english language", "brand": "Other"}),
         json!({"share": "yes"}),
         json!({"share": true}),
+        json!({"pause": "yes"}),
         json!({"start": "we ather"}),
         json!({"start": ","}),
         json!({"shares": "ada=101"}),
@@ -315,6 +316,47 @@ async fn settings_are_an_admins_as_far_as_the_operator_leaves_them() {
         .await
         .unwrap();
     assert_eq!(own.tasks_per_day * 2, all.tasks_per_day);
+}
+
+#[tokio::test]
+async fn an_operator_pauses_new_tasks_and_sets_nothing_else() {
+    let world = World::new().await;
+    world.store.tenants().add(&world.tenant).await.unwrap();
+    let (app, ada) = (world.app(Duration::ZERO), signed_in(&world).await);
+    promote(&world, &["operator"]).await;
+    let path = "/api/admin/settings";
+    let change = async |body: Value| ask(&app, &ada, (Method::PATCH, path), &body).await;
+    for more in [json!({"brand": "Mine"}), json!({"pause": "on", "brand": "Mine"})] {
+        assert_eq!(change(more.clone()).await.status, StatusCode::NOT_FOUND, "{more}");
+    }
+    let plan = async || ada.get(&app, "/api/ops/usage").await.json()["plan"].clone();
+    assert_eq!(
+        (&plan().await["isPaused"], &plan().await["name"]),
+        (&json!(false), &Value::Null)
+    );
+    let begin = async |id: &str| ada.post(&app, "/api/chat", &says("c", id, "hello")).await;
+    begin("m1").await.chunks();
+    let paused = change(json!({"pause": "on"})).await;
+    assert_eq!(
+        (paused.status, paused.json()),
+        (StatusCode::OK, json!({"pause": "on"}))
+    );
+    assert_eq!(plan().await["isPaused"], true);
+    let refused = begin("m2").await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{}", refused.text);
+    assert_eq!(refused.headers[http::header::RETRY_AFTER], "10");
+    let why = "New tasks are paused; what is at work goes on. Try again later, or ask your administrator";
+    assert_eq!(
+        (&refused.json()["message"], &refused.json()["whose"]),
+        (&why.into(), &"tenant".into())
+    );
+    assert!(
+        ada.get(&app, "/api/chats/c/messages").await.text.contains("m2"),
+        "it is kept"
+    );
+    change(json!({"pause": null})).await;
+    begin("m2").await.chunks();
+    assert_eq!(plan().await["now"]["tasks"], 2);
 }
 
 #[tokio::test]

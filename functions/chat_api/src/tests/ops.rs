@@ -187,8 +187,13 @@ async fn an_operator_sees_what_models_took_by_day() {
     let world = World::new().await;
     let (app, ada) = (world.app(Duration::ZERO), signed_in(&world).await);
     let usage = async || ada.get(&app, "/api/ops/usage").await.json();
-    let none =
-        json!({"days": [], "tokensPerDay": null, "hostTokensPerDay": 200_000, "spent": [], "lately": []});
+    let now = json!({"tasks": 0, "guests": 0, "running": 0, "microDollars": 0, "stored": 0});
+    let plan = json!({
+        "name": null, "isPaused": false, "tasksPerDay": null, "tasksAtOnce": null, "storageMb": null, "dollarsPerMonth": null, "now": now,
+    });
+    let none = json!({
+        "days": [], "tokensPerDay": null, "hostTokensPerDay": 200_000, "spent": [], "lately": [], "plan": plan,
+    });
     assert_eq!(usage().await, none);
     let counts = world.store.usage();
     for tokens in [100, 7] {
@@ -214,13 +219,23 @@ async fn an_operator_sees_what_models_took_by_day() {
     let day = json!({"day": "2026-01-01", "used": 49, "reserved": 7, "models": {"openai:m": model}});
     assert_eq!(usage().await["days"], json!([day]));
     world.store.tenants().add(&world.tenant).await.unwrap();
-    let budget = domain::SettingChange::parse("tokens_per_day", Some("5000")).unwrap();
-    assert!(world.store.tenants().set(&world.tenant, &[budget]).await.unwrap());
+    let set = [
+        ("plan", "team"),
+        ("tasks_per_day", "70"),
+        ("tokens_per_day", "5000"),
+    ]
+    .map(|(key, value)| domain::SettingChange::parse(key, Some(value)).unwrap());
+    assert!(world.store.tenants().set(&world.tenant, &set).await.unwrap());
     world.clock.advance(Duration::from_secs(11 * 3600));
     let told = usage().await;
     assert_eq!(
         (&told["tokensPerDay"], &told["hostTokensPerDay"]),
         (&json!(5000), &json!(200_000))
+    );
+    let plan = &told["plan"];
+    assert_eq!(
+        (&plan["name"], &plan["tasksPerDay"], &plan["tasksAtOnce"]),
+        (&json!("team"), &json!(70), &json!(100))
     );
     assert_eq!(usage().await["days"][0]["day"], "2026-01-01");
 }

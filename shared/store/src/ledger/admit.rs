@@ -67,6 +67,8 @@ impl Bound {
             whose: self.whose,
             most: self.most,
             until: match self.limit {
+                // Where there are none, somebody has paused them.
+                Limit::TasksPerDay if self.most == 0 => now.after(AGAIN),
                 Limit::TasksPerDay | Limit::Storage => next_day(now),
                 Limit::DollarsPerMonth => next_month(now),
                 Limit::TasksAtOnce | Limit::Streams => now.after(AGAIN),
@@ -154,7 +156,7 @@ impl Ledger<'_> {
         let own = tasks([TASKS, RUNNING], Whose::Owner, own);
         let all = of_tenant(all, place.owner.is_guest());
         // An item that is not there yet would have room.
-        if let Some(none) = own.iter().chain(&all).find(|bound| bound.most == 0) {
+        if let Some(none) = all.iter().chain(&own).find(|bound| bound.most == 0) {
             return Ok(Admitted::No(none.refusal(now)));
         }
         if let Some(refused) = self.take_own(place, &own).await? {

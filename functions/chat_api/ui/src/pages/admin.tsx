@@ -22,7 +22,7 @@ const Settings = z.record(z.string(), z.string().nullable());
 const keys = { users: ['admin', 'users'] as const, settings: ['admin', 'settings'] as const };
 const roles = ['operator', 'admin'] as const;
 /** What a setting can be, where that is a list. */
-const choices: Record<string, readonly string[]> = { share: ['on', 'off'], timeZone: Intl.supportedValuesOf('timeZone') };
+const choices: Record<string, readonly string[]> = { share: ['on', 'off'], pause: ['on', 'off'], timeZone: Intl.supportedValuesOf('timeZone') };
 const of = (username: string, verb = ''): string => `admin/users/${encodeURIComponent(username)}${verb && `/${verb}`}`;
 
 type Told = z.infer<typeof Password> | null;

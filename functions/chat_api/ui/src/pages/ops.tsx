@@ -21,6 +21,7 @@ import { Badge } from '../task/badge.tsx';
 import { Entries } from '../task/timeline.tsx';
 import { count, dateOnly, dollars, lasting, daysSince, named, say, stateOfOthers, wholeTime, words } from '../words.ts';
 import { Administration } from './admin.tsx';
+import { Plan, PlanUsed } from './plan.tsx';
 
 const text = z.string().nullish();
 
@@ -44,7 +45,7 @@ const Agents = z.object({ agents: z.array(Agent) });
 
 const Took = z.looseObject({ calls: z.number(), input: z.number().nullish(), output: z.number().nullish(), cached: z.number().nullish() });
 const Span = z.looseObject({ ended: z.number(), failed: z.number(), p50: z.number().nullish(), p99: z.number().nullish(), microDollars: z.number().nullish() });
-const Usage = z.object({ lately: z.array(z.looseObject({ agent: z.string(), hour: Span, day: Span })).nullish(),  days: z.array(z.looseObject({ day: z.string(), used: z.number(), reserved: z.number(), models: z.record(z.string(), Took) })), tokensPerDay: z.number().nullish(), hostTokensPerDay: z.number().nullish() });
+const Usage = z.object({ plan: Plan.nullish(), lately: z.array(z.looseObject({ agent: z.string(), hour: Span, day: Span })).nullish(),  days: z.array(z.looseObject({ day: z.string(), used: z.number(), reserved: z.number(), models: z.record(z.string(), Took) })), tokensPerDay: z.number().nullish(), hostTokensPerDay: z.number().nullish() });
 
 const Delivery = z.looseObject({ agent: z.string(), agentName: z.string(), taskId: z.string(), configId: z.string(), host: z.string(), attempts: z.number(), lastError: text, changedAt: z.string() });
 type Delivery = z.infer<typeof Delivery>;
@@ -320,6 +321,7 @@ function Console({ isAdmin }: { isAdmin: boolean }) {
       {task ? <CourseOf key={task} id={task} /> : null}
       <h2>{words.byAgent}</h2>
       <Shown of={usage}>{(data) => <Lately {...data} />}</Shown>
+      {usage.data?.plan ? <PlanUsed plan={usage.data.plan} usageKey={keys.usage} /> : null}
       <UnfinishedTasks />
       <ParkedDeliveries />
       <h2>{words.agents}</h2>

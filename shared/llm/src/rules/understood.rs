@@ -24,7 +24,16 @@ const PASTED_SENTENCES: usize = 3;
 const HEAD_ASKS: f32 = -0.2;
 /// Most pieces of a text that are read one by one.
 const PIECES_MAX: usize = 12;
-/// How much better than any other.
+/// What speaks for a text being for the agent that it fits best: how well it fits that one, how much better than the next, that it
+/// destroys something, and that it calls something off. A logistic regression over 596 labelled prompts that are for one agent or for
+/// nobody, each set held against the others, gave their proportions; the sum from which on a text is sent is where fewer go wrong
+/// than by two thresholds, and more are right.
+const CERTAIN: [f32; 4] = [1.5, 2.2, -2.2, 1.5];
+const CERTAIN_FROM: f32 = 5.1;
+/// More than so well, and so far ahead, says nothing more.
+const FIT_MAX: f32 = 3.0;
+const AHEAD_MAX: f32 = 1.0;
+/// How much better than any other, by words alone.
 const CLEARLY: f32 = 0.4;
 /// How far behind the best another may be to be offered as well.
 const BESIDE: f32 = 1.2;
@@ -482,6 +491,25 @@ impl Told<'_> {
         best(self.whole) < NEAR && self.readings.iter().all(|piece| best(piece) < NEAR)
     }
 
+    /// Whether the text is surely for the agent that it fits best. Words alone know no more than how well it fits.
+    fn is_certain(&self, best: f32, second: f32) -> bool {
+        if self.is_by_words {
+            return best >= FITS && best - second >= CLEARLY;
+        }
+        let speaks = [
+            best.min(FIT_MAX),
+            (best - second).min(AHEAD_MAX),
+            self.whole.destroys,
+            self.whole.of(Act::Cancel),
+        ];
+        let speaks: f32 = speaks
+            .iter()
+            .zip(CERTAIN)
+            .map(|(what, weight)| what * weight)
+            .sum();
+        speaks >= CERTAIN_FROM
+    }
+
     /// What becomes of a text that is for one agent, or for nobody.
     fn alone(&self) -> Step {
         let ranked = self.whole.ranked();
@@ -508,7 +536,7 @@ impl Told<'_> {
         };
         let why = if let Some(why) = self.must_be_asked() {
             why
-        } else if best >= FITS && best - second >= CLEARLY {
+        } else if self.is_certain(best, second) {
             return send(Part::only(first.agent_type(), self.text));
         } else {
             Why::Unsure

@@ -25,7 +25,7 @@ const JOINED: [&str; 10] = [
 const JOINS: usize = 100;
 /// How many agents of others come beside our own, how many prompts that were right may be wrong then, and how many asked about: as many as
 /// are known.
-const OTHERS: [(usize, usize, usize); 3] = [(1, 0, 2), (5, 0, 4), (20, 4, 6)];
+const OTHERS: [(usize, usize, usize); 3] = [(1, 1, 2), (5, 4, 7), (20, 9, 9)];
 
 /// A figure: its name, how many, of how many, and the least of a hundred.
 pub(super) struct Figure(

@@ -34,14 +34,16 @@ use conversations::{Conversations, Host, Meaning, Verdict};
 /// is not for, in hundredths, and how often something may be done unasked: as often as is known.
 type Floor = (&'static str, usize, usize, usize);
 
-const SETS: [Floor; 7] = [
-    ("fifth", 72, 9, 1),
-    ("seventh_own", 60, 20, 9),
-    ("seventh_foreign", 60, 20, 9),
-    ("blind", 68, 9, 0),
-    ("sixth", 71, 12, 0),
-    ("prompts", 64, 5, 0),
-    ("foreign", 69, 9, 0),
+const SETS: [Floor; 9] = [
+    ("fifth", 74, 5, 1),
+    ("seventh_own", 67, 4, 0),
+    ("seventh_foreign", 71, 8, 0),
+    ("eighth_own", 72, 1, 0),
+    ("eighth_foreign", 64, 8, 0),
+    ("blind", 69, 10, 0),
+    ("sixth", 72, 8, 0),
+    ("prompts", 67, 2, 0),
+    ("foreign", 69, 7, 0),
 ];
 
 const CONVERSATIONS: [Floor; 4] = [
@@ -237,6 +239,8 @@ fn set(name: &str) -> (Agents, BTreeSet<AgentType>, Vec<Row>) {
         "fifth" => blind("prompts_fifth", Some("agents")),
         "sixth" => blind("prompts_sixth", Some("agents")),
         "seventh_own" => blind("prompts_seventh_own", None),
+        "eighth_own" => blind("prompts_eighth_own", None),
+        "eighth_foreign" => blind("prompts_eighth_foreign", Some("agents_seventh")),
         "seventh_foreign" => blind("prompts_seventh_foreign", Some("agents_seventh")),
         _ => blind("prompts", Some("agents")),
     }

@@ -42,6 +42,30 @@ test('an operator has an agent looked at, switches it off and on', async (t) => 
   check();
 });
 
+test('an operator sees the plan, pauses new tasks and goes on', async (t) => {
+  const { page, check, expect } = await all.visit(t, 'olga');
+  expect(/429/);
+  await page.getByRole('link', { name: 'Operations' }).click();
+  await page.getByRole('heading', { name: 'Plan' }).waitFor();
+  await page.getByText('switchyard tenant plan').waitFor();
+  const pause = page.getByRole('button', { name: 'Pause new tasks' });
+  await pause.click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause new tasks' }).click();
+  await page.getByRole('status').getByText('New tasks are paused.').waitFor();
+  assert.deepEqual(await faults(page), []);
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/paused.png`, fullPage: true });
+  await page.getByRole('link', { name: 'New chat' }).first().click();
+  // Another process believes what it read of its tenant for ten seconds.
+  await page.waitForTimeout(11_000);
+  await ask(page, 'Will it rain in Oslo tomorrow?');
+  const waiting = page.locator('.pending').filter({ hasText: 'Oslo' });
+  await waiting.getByText('New tasks are paused; what is at work goes on').waitFor();
+  await page.getByRole('link', { name: 'Operations' }).click();
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await pause.waitFor();
+  check();
+});
+
 test('an operator replays a delivery that its receiver did not take', async (t) => {
   // The receiver is gone at first: a delivery to it is parked at once.
   let status = 410;

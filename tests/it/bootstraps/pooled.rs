@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use system_testing::User;
-use system_testing::browser::Browser;
 use system_testing::cloud::{Cloud, PASSWORD};
 use url::Url;
 
@@ -42,32 +41,11 @@ async fn consent(cloud: &Cloud, user: &User, tenant: &str, waiting: &Value) {
     assert_eq!(page.status, 200, "{page:?}\n{}", cloud.logs());
 }
 
-/// Ada of a tenant, signed in to its chat.
-async fn signed_in(cloud: &Cloud, tenant: &str) -> User {
-    let base = cloud.base(tenant);
-    let mut browser = Browser::default();
-    let login = json!({ "username": "ada", "password": PASSWORD });
-    let start = format!("{base}/signin?return=accounts");
-    let page = system_testing::oauth::agree(&mut browser, &start, &login).await;
-    assert_eq!(
-        page.url.as_str(),
-        format!("{base}/accounts"),
-        "{page:?}\n{}",
-        cloud.logs()
-    );
-    let session = browser.cookies().find(|(_, value)| value.starts_with("sws_"));
-    let (name, value) = session.expect("a session");
-    let ada = cloud.user(tenant);
-    ada.resume(&format!("{name}={value}"));
-    assert_eq!(ada.get("/api/session").await.json()["username"], "ada");
-    ada
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
     let cloud = Cloud::start_pooled(&["acme.7f3a9c2e", "globex"]).await;
-    let acme = signed_in(&cloud, "acme").await;
-    let globex = signed_in(&cloud, "globex").await;
+    let acme = cloud.signed_in("acme").await;
+    let globex = cloud.signed_in("globex").await;
     let mut tasks = Vec::new();
     for (tenant, user) in [("acme", &acme), ("globex", &globex)] {
         // A prompt, the agent of everybody, its news.

@@ -46,6 +46,7 @@ async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
     let cloud = Cloud::start_pooled(&["acme.7f3a9c2e", "globex"]).await;
     let acme = cloud.signed_in("acme").await;
     let globex = cloud.signed_in("globex").await;
+    *cloud.gate.heard.lock().expect("no panic under the lock") = Some(Vec::new());
     let mut tasks = Vec::new();
     for (tenant, user) in [("acme", &acme), ("globex", &globex)] {
         // A prompt, the agent of everybody, its news.
@@ -66,6 +67,19 @@ async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
             cloud.logs()
         );
         tasks.push(asked.task_id());
+    }
+
+    // What led to a wake is said to Lambda with each invocation by the router, so that what goes round in circles can be told.
+    let heard = cloud.gate.heard.lock().expect("no panic under the lock").take();
+    let heard = heard.into_iter().flatten();
+    let invoked: Vec<_> = heard
+        .filter(|call| call.function == "pool-WakeRouterFunction")
+        .collect();
+    assert!(!invoked.is_empty());
+    for call in invoked {
+        let trace = call.headers["x-amzn-trace-id"].to_str().expect("text");
+        let (_, hops) = trace.rsplit_once("Lineage=1:").expect("a lineage");
+        assert_ne!(hops, "0", "{trace}");
     }
 
     // The same request from the same place, with the same cookie, to one right after the other.

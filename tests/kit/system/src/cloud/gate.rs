@@ -214,7 +214,9 @@ pub async fn answer(
         return fault("SerializationException", "no JSON");
     };
     if service != "AmazonSQS"
-        && let Some(wrong) = gate.mistakes.asked(&function, table_of(&request), &request.to_string())
+        && let Some(wrong) = gate
+            .mistakes
+            .asked(&function, table_of(&request), &request.to_string())
     {
         request = serde_json::from_str(&wrong).expect("JSON in which texts are others");
     }
@@ -233,12 +235,7 @@ pub async fn answer(
             if !caller.may([asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
             }
-            let trace = headers
-                .get("x-amzn-trace-id")
-                .and_then(|trace| trace.to_str().ok());
-            let hops = trace.and_then(|trace| trace.rsplit_once("Lineage=1:")?.1.parse::<u32>().ok());
-            let hops = hops.filter(|hops| *hops > 0);
-            let hops = 1 + hops.unwrap_or_else(|| gate.begun.load(Ordering::Relaxed));
+            let hops = 1 + hops(&headers).unwrap_or_else(|| gate.begun.load(Ordering::Relaxed));
             let entries = request["Entries"].as_array();
             let entries = entries.map_or(std::slice::from_ref(&request), Vec::as_slice);
             let taken = entries.iter().map(|entry| {
@@ -292,6 +289,13 @@ pub async fn answer(
     }
 }
 
+/// How many hops led to a call, where there were any.
+fn hops(headers: &HeaderMap) -> Option<u32> {
+    let trace = headers.get("x-amzn-trace-id")?.to_str().ok()?;
+    let hops = trace.rsplit_once("Lineage=1:")?.1.parse().ok()?;
+    (hops > 0).then_some(hops)
+}
+
 /// Answers an `Invoke` of Lambda's: an event that a function is handed later, and once.
 pub async fn invoke(
     State(gate): State<Arc<Gate>>,
@@ -308,6 +312,7 @@ pub async fn invoke(
         Ok(caller) => caller,
         Err(refused) => return *refused,
     };
+    gate.hear((&function, Method::POST), String::new(), &headers, &body);
     gate.note(&function, "lambda:InvokeFunction");
     if !caller.may([Request::new("lambda:InvokeFunction", invoked.as_str())]) {
         let why = "the policy does not allow it";
@@ -338,8 +343,9 @@ pub async fn invoke(
     if let Some(why) = found.refuses(tenant.as_deref()) {
         return invalid(why);
     }
+    let after = hops(&headers).map(|hops| trace(1 + hops));
     tokio::spawn(async move {
-        match found.invoke_for(tenant.as_deref(), event).await {
+        match found.invoke_after(after, tenant.as_deref(), event).await {
             Reply::Answer(_) => {}
             other => eprintln!("{invoked} of {tenant:?} gave {other:?}"),
         }
@@ -359,17 +365,26 @@ pub async fn answer_s3(
     let [function, bucket, path @ ..] = place.as_slice() else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let said = form_urlencoded::Serializer::new(String::new()).extend_pairs(&query).finish();
+    let said = form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(&query)
+        .finish();
     gate.hear(
         (function, method.clone()),
         format!("/{bucket}/{}?{said}", utf8(path)),
         &headers,
         &body,
     );
-    let wrong = |text: &String| gate.mistakes.asked(function, "", text).unwrap_or_else(|| text.clone());
+    let wrong = |text: &String| {
+        gate.mistakes
+            .asked(function, "", text)
+            .unwrap_or_else(|| text.clone())
+    };
     let path: Vec<String> = path.iter().map(wrong).collect();
     let path = path.as_slice();
-    let query: BTreeMap<String, String> = query.iter().map(|(name, value)| (name.clone(), wrong(value))).collect();
+    let query: BTreeMap<String, String> = query
+        .iter()
+        .map(|(name, value)| (name.clone(), wrong(value)))
+        .collect();
     let arn = format!("arn:aws:s3:::{bucket}");
     let asked = match (method.as_str(), path) {
         ("GET", []) => Request::new("s3:ListBucket", arn).with(PREFIX, query.get("prefix").cloned()),
@@ -408,10 +423,14 @@ pub async fn answer_s3(
 /// A key as it stands in a path.
 fn utf8(path: &[String]) -> String {
     let key = path.first().map_or("", String::as_str);
-    key.bytes().map(|byte| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
-        other => format!("%{other:02X}"),
-    }).collect()
+    key.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
 }
 
 async fn list(blobs: &Folder, query: &BTreeMap<String, String>) -> Response {
@@ -469,7 +488,9 @@ async fn dynamodb(
 
 /// The table that a request names, or the first one.
 fn table_of(request: &Value) -> &str {
-    let several = request["RequestItems"].as_object().and_then(|all| all.keys().next());
+    let several = request["RequestItems"]
+        .as_object()
+        .and_then(|all| all.keys().next());
     let parts = request["TransactItems"][0].as_object();
     let first = parts.and_then(|part| part.values().next()?["TableName"].as_str());
     let one = request["TableName"].as_str();

@@ -359,7 +359,9 @@ pub async fn answer(State(apis): State<Arc<Apis>>, request: Request) -> Response
         event["requestContext"]["authorizer"] = told;
     }
     let sent = event["headers"][TENANT_HEADER.to_ascii_lowercase()].as_str();
-    let wrong = tenant.as_deref().and_then(|told| apis.mistakes.prefix(told, sent));
+    let wrong = tenant
+        .as_deref()
+        .and_then(|told| apis.mistakes.prefix(told, sent));
     let tenant = wrong.or(tenant);
     if let Some(tenant) = &tenant {
         name_tenant(&mut event, tenant);

@@ -87,78 +87,125 @@ impl Mistakes {
 
     /// What a function asks of a service in truth: `place` names the table, if it is about one.
     pub fn asked(&self, function: &str, place: &str, text: &str) -> Option<String> {
-        self.makes(|Confusion { mistake, whose, taken_for }| {
-            let fits = match mistake {
-                Mistake::Keys { function: wrong, table } => {
-                    function == wrong && table.as_ref().is_none_or(|table| place.ends_with(table.as_str()))
-                }
-                _ => false,
-            };
-            let mixed = fits.then(|| mixed_up(text, (whose, taken_for)));
-            mixed.filter(|mixed| mixed != text)
-        })
+        self.makes(
+            |Confusion {
+                 mistake,
+                 whose,
+                 taken_for,
+             }| {
+                let fits = match mistake {
+                    Mistake::Keys {
+                        function: wrong,
+                        table,
+                    } => {
+                        function == wrong
+                            && table.as_ref().is_none_or(|table| place.ends_with(table.as_str()))
+                    }
+                    _ => false,
+                };
+                let mixed = fits.then(|| mixed_up(text, (whose, taken_for)));
+                mixed.filter(|mixed| mixed != text)
+            },
+        )
     }
 
     /// What a function asks of STS in truth.
     pub fn session(&self, function: &str, form: &[u8]) -> Option<Vec<u8>> {
-        self.makes(|Confusion { mistake, whose, taken_for }| {
-            let Mistake::Tags { function: wrong, tags } = mistake else {
-                return None;
-            };
-            if wrong != function {
-                return None;
-            }
-            let given: Vec<(String, String)> = form_urlencoded::parse(form).into_owned().collect();
-            let tag = |field: &str| {
-                let number = field.strip_suffix(".Value")?;
-                let name = format!("{number}.Key");
-                given.iter().find(|(field, _)| *field == name).map(|(_, tag)| tag.as_str())
-            };
-            let mut wrong = form_urlencoded::Serializer::new(String::new());
-            for (field, value) in &given {
-                let other = match tag(field).filter(|tag| tags.contains(tag)) {
-                    Some("tenant") if value == whose.prefix() => taken_for.prefix(),
-                    Some("tenant_name") if value == whose.name() => taken_for.name(),
-                    _ => value,
+        self.makes(
+            |Confusion {
+                 mistake,
+                 whose,
+                 taken_for,
+             }| {
+                let Mistake::Tags {
+                    function: wrong,
+                    tags,
+                } = mistake
+                else {
+                    return None;
                 };
-                wrong.append_pair(field, other);
-            }
-            let wrong = wrong.finish().into_bytes();
-            (wrong != form).then_some(wrong)
-        })
+                if wrong != function {
+                    return None;
+                }
+                let given: Vec<(String, String)> = form_urlencoded::parse(form).into_owned().collect();
+                let tag = |field: &str| {
+                    let number = field.strip_suffix(".Value")?;
+                    let name = format!("{number}.Key");
+                    given
+                        .iter()
+                        .find(|(field, _)| *field == name)
+                        .map(|(_, tag)| tag.as_str())
+                };
+                let mut wrong = form_urlencoded::Serializer::new(String::new());
+                for (field, value) in &given {
+                    let other = match tag(field).filter(|tag| tags.contains(tag)) {
+                        Some("tenant") if value == whose.prefix() => taken_for.prefix(),
+                        Some("tenant_name") if value == whose.name() => taken_for.name(),
+                        _ => value,
+                    };
+                    wrong.append_pair(field, other);
+                }
+                let wrong = wrong.finish().into_bytes();
+                (wrong != form).then_some(wrong)
+            },
+        )
     }
 
     /// Whose prefix the gateway hands on to Lambda: `told` is the authorizer's word, `sent` the client's.
     pub fn prefix(&self, told: &str, sent: Option<&str>) -> Option<String> {
-        self.makes(|Confusion { mistake, whose, taken_for }| match mistake {
-            Mistake::Authorizer if told == whose.prefix() => Some(taken_for.prefix().to_owned()),
-            Mistake::Header if told == whose.prefix() => sent.map(str::to_owned),
-            _ => None,
-        })
+        self.makes(
+            |Confusion {
+                 mistake,
+                 whose,
+                 taken_for,
+             }| match mistake {
+                Mistake::Authorizer if told == whose.prefix() => Some(taken_for.prefix().to_owned()),
+                Mistake::Header if told == whose.prefix() => sent.map(str::to_owned),
+                _ => None,
+            },
+        )
     }
 
     /// Of which tenant the sandbox is that an event of this one is handed to.
     pub fn sandbox(&self, tenant: &str) -> Option<String> {
-        self.makes(|Confusion { mistake, whose, taken_for }| {
-            let fits = *mistake == Mistake::Sandbox && tenant == whose.prefix();
-            fits.then(|| taken_for.prefix().to_owned())
-        })
+        self.makes(
+            |Confusion {
+                 mistake,
+                 whose,
+                 taken_for,
+             }| {
+                let fits = *mistake == Mistake::Sandbox && tenant == whose.prefix();
+                fits.then(|| taken_for.prefix().to_owned())
+            },
+        )
     }
 
     /// For whom the router invokes a function.
     pub fn invoked(&self, tenant: &str) -> Option<String> {
-        self.makes(|Confusion { mistake, whose, taken_for }| {
-            let fits = *mistake == Mistake::Wakes && tenant == whose.prefix();
-            fits.then(|| taken_for.prefix().to_owned())
-        })
+        self.makes(
+            |Confusion {
+                 mistake,
+                 whose,
+                 taken_for,
+             }| {
+                let fits = *mistake == Mistake::Wakes && tenant == whose.prefix();
+                fits.then(|| taken_for.prefix().to_owned())
+            },
+        )
     }
 
     /// What a message says.
     pub fn message(&self, body: &str) -> Option<String> {
-        self.makes(|Confusion { mistake, whose, taken_for }| {
-            let mixed = (*mistake == Mistake::Messages).then(|| mixed_up(body, (whose, taken_for)));
-            mixed.filter(|mixed| mixed != body)
-        })
+        self.makes(
+            |Confusion {
+                 mistake,
+                 whose,
+                 taken_for,
+             }| {
+                let mixed = (*mistake == Mistake::Messages).then(|| mixed_up(body, (whose, taken_for)));
+                mixed.filter(|mixed| mixed != body)
+            },
+        )
     }
 }
 

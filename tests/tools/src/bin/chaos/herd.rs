@@ -38,6 +38,8 @@ pub(crate) struct Herd {
     model: Option<(String, String)>,
     /// Whether they are as unkind as AWS.
     like_aws: bool,
+    /// How many tenants there are.
+    tenants: usize,
     place: Place,
     plan: Plan,
     /// How many lives began.
@@ -53,7 +55,7 @@ pub(crate) struct Herd {
 
 impl Herd {
     pub(crate) async fn start(
-        (workers, model, like_aws): (usize, Option<(String, String)>, bool),
+        (workers, model, like_aws, tenants): (usize, Option<(String, String)>, bool, usize),
         plan: Plan,
         place: Place,
         upstreams: Upstreams,
@@ -63,6 +65,7 @@ impl Herd {
             program: std::env::current_exe().expect("a path"),
             model,
             like_aws,
+            tenants,
             place,
             plan,
             lives: AtomicU64::new(0),
@@ -117,6 +120,7 @@ impl Herd {
             .args(["--port", &port.to_string()])
             .args(founds.then_some("--founds"))
             .args(self.like_aws.then_some("--like-aws"))
+            .args(["--tenants", &self.tenants.to_string()])
             .args(["--gateway", self.place.gateway.as_str()])
             .args(["--dynamodb", self.place.dynamodb.as_str()])
             .arg("--secrets")

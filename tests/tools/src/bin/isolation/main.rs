@@ -132,7 +132,12 @@ impl World {
     }
 
     /// Everything that is asked of the victim's, of these functions alone where some are named.
-    pub(crate) async fn attack(&self, (attacker, victim): (&Person, &Person), ways: &[Way], functions: &[&str]) -> Outcome {
+    pub(crate) async fn attack(
+        &self,
+        (attacker, victim): (&Person, &Person),
+        ways: &[Way],
+        functions: &[&str],
+    ) -> Outcome {
         let prefix = self.cloud.tenant(&victim.tenant).prefix().to_owned();
         let before = self.kept(&victim.tenant).await;
         let denied = self.cloud.refusals().len();
@@ -163,7 +168,10 @@ impl World {
 /// Names of tenants, half of which are known by another prefix.
 fn prefixes(count: u64) -> Vec<String> {
     let name = |number| match number % 2 {
-        0 => format!("tenant-{number}.{:08x}", 0x7f3a_9c2e_u32 ^ u32::try_from(number).unwrap_or_default()),
+        0 => format!(
+            "tenant-{number}.{:08x}",
+            0x7f3a_9c2e_u32 ^ u32::try_from(number).unwrap_or_default()
+        ),
         _ => format!("tenant-{number}"),
     };
     (0..count).map(name).collect()
@@ -190,7 +198,11 @@ async fn pairs(world: &World, count: usize, seed: u64) -> bool {
         whole.denied,
         whole.leaks.len()
     );
-    let begun = world.cloud.functions.values().map(|function| function.begun().len());
+    let begun = world
+        .cloud
+        .functions
+        .values()
+        .map(|function| function.begun().len());
     println!("{} sandboxes were begun", begun.sum::<usize>());
     for leak in whole.leaks.iter().take(20) {
         println!("LEAK {leak}");

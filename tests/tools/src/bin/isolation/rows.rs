@@ -48,34 +48,54 @@ impl Person {
         let random = domain::MessageId::random(&domain::SystemEntropy).to_string();
         let private = format!("private{}", random.replace('-', ""));
         let chat = format!("trip-{random}");
-        let asked = ada.chat(&chat, &format!("m-{random}"), "Will it rain in Oslo tomorrow?").await;
+        let asked = ada
+            .chat(&chat, &format!("m-{random}"), "Will it rain in Oslo tomorrow?")
+            .await;
         let task = asked.task_id();
         ada.until(&task, &["completed"]).await;
         let title = json!({ "title": private });
-        ada.call(Method::PATCH, &format!("/api/chats/{chat}"), Some(title)).await;
-        let orders = ada.chat(&format!("orders-{random}"), "m", "Where is my order 1001?").await;
+        ada.call(Method::PATCH, &format!("/api/chats/{chat}"), Some(title))
+            .await;
+        let orders = ada
+            .chat(&format!("orders-{random}"), "m", "Where is my order 1001?")
+            .await;
         let waiting = orders.task_id();
         let shown = ada.until(&waiting, &["auth-required"]).await.to_string();
         let consent = shown.find("/connect/").map(|start| {
             let rest = &shown[start..];
-            rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "/-_".contains(*c)).collect()
+            rest.chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || "/-_".contains(*c))
+                .collect()
         });
         let me = format!("user-{random}");
         let host = cloud.caller(tenant, "host", &me);
         let horizon = cloud.caller(tenant, "horizon", &me);
         let mut tasks = Vec::new();
-        for (at, text) in [(&host, format!("hello {private}")), (&horizon, format!("Where is my order 1001? {private}"))] {
+        for (at, text) in [
+            (&host, format!("hello {private}")),
+            (&horizon, format!("Where is my order 1001? {private}")),
+        ] {
             let params = json!({ "message": message(&text), "configuration": { "returnImmediately": true } });
             let sent = rpc(at, "SendMessage", params).await;
             let id = sent.pointer("/result/task/id").and_then(Value::as_str);
-            tasks.push(id.unwrap_or_else(|| panic!("{sent}\n{}", cloud.logs())).to_owned());
+            tasks.push(
+                id.unwrap_or_else(|| panic!("{sent}\n{}", cloud.logs()))
+                    .to_owned(),
+            );
         }
         let session = ada.get("/api/session").await.json();
         let owner = session["owner"].as_str().unwrap_or("ada").to_owned();
         let cookie = ada.cookie().expect("a session");
         let bare = cookie.split_once('=').map(|(_, value)| value.to_owned());
         let [at_host, at_horizon] = <[String; 2]>::try_from(tasks).expect("two");
-        let secrets = [private, chat.clone(), task.clone(), waiting.clone(), at_host.clone(), at_horizon.clone()];
+        let secrets = [
+            private,
+            chat.clone(),
+            task.clone(),
+            waiting.clone(),
+            at_host.clone(),
+            at_horizon.clone(),
+        ];
         Self {
             tenant: tenant.to_owned(),
             base: cloud.base(tenant),
@@ -110,7 +130,11 @@ impl Person {
             let _warm = asked.header("cookie", &self.cookie).send().await;
         }
         let asked = system_testing::user::http().post(format!("{}/api/webhook/tasks", self.base));
-        let _warm = asked.header("x-a2a-notification-token", "x").json(&json!({})).send().await;
+        let _warm = asked
+            .header("x-a2a-notification-token", "x")
+            .json(&json!({}))
+            .send()
+            .await;
     }
 
     /// Asks for something small, which is done by the function's queue.
@@ -176,7 +200,9 @@ fn body(path: &str, victim: &Person) -> Option<Value> {
 
 /// Whether an attack by one's own credentials at one's own tenant has something of the other's to name.
 fn names_something(path: &str) -> bool {
-    ["{id}", "{task}", "replay"].iter().any(|part| path.contains(part))
+    ["{id}", "{task}", "replay"]
+        .iter()
+        .any(|part| path.contains(part))
 }
 
 fn of_routes(function: &'static str, routes: Vec<Route>, victim: &Person, way: Way) -> Vec<Row> {
@@ -208,12 +234,24 @@ fn of_agent(function: &'static str, task: &str, victim: &Person) -> Vec<Row> {
         ("SubscribeToTask", json!({ "id": task })),
         ("ListTasks", json!({})),
         ("ListTasks", json!({ "tenant": victim.tenant })),
-        ("CreateTaskPushNotificationConfig", json!({ "taskId": task, "configId": "x", "config": push })),
-        ("GetTaskPushNotificationConfig", json!({ "taskId": task, "id": "x" })),
+        (
+            "CreateTaskPushNotificationConfig",
+            json!({ "taskId": task, "configId": "x", "config": push }),
+        ),
+        (
+            "GetTaskPushNotificationConfig",
+            json!({ "taskId": task, "id": "x" }),
+        ),
         ("ListTaskPushNotificationConfigs", json!({ "taskId": task })),
-        ("DeleteTaskPushNotificationConfig", json!({ "taskId": task, "id": "x" })),
-        ("SendMessage", json!({ "message": {
-            "messageId": "attack", "taskId": task, "role": "ROLE_USER", "parts": [{ "text": "And then?" }] } })),
+        (
+            "DeleteTaskPushNotificationConfig",
+            json!({ "taskId": task, "id": "x" }),
+        ),
+        (
+            "SendMessage",
+            json!({ "message": {
+            "messageId": "attack", "taskId": task, "role": "ROLE_USER", "parts": [{ "text": "And then?" }] } }),
+        ),
     ];
     let row = |(method, params): (&str, Value)| Row {
         function,
@@ -283,7 +321,11 @@ pub(crate) async fn play(
     (http, prefix): (&reqwest::Client, &str),
 ) -> Told {
     let place = if way == Way::OthersPlace { victim } else { attacker };
-    let who = if way == Way::OthersCredentials { victim } else { attacker };
+    let who = if way == Way::OthersCredentials {
+        victim
+    } else {
+        attacker
+    };
     let (base, token) = match row.function {
         "HostAgentFunction" => (&place.host.1, Some(&who.host.0)),
         "HorizonAgentFunction" => (&place.horizon.1, Some(&who.horizon.0)),
@@ -298,11 +340,16 @@ pub(crate) async fn play(
     asked = match token {
         Some(token) => asked.bearer_auth(token),
         // By the name that the place asked gives its own, too.
-        None => asked.header("cookie", format!("{}; {}", who.cookie, renamed(&who.cookie, &place.cookie))),
+        None => asked.header(
+            "cookie",
+            format!("{}; {}", who.cookie, renamed(&who.cookie, &place.cookie)),
+        ),
     };
     let said = row.body.as_ref().map(Value::to_string).unwrap_or_default();
     if row.body.is_some() {
-        asked = asked.header("content-type", "application/json").body(said.clone());
+        asked = asked
+            .header("content-type", "application/json")
+            .body(said.clone());
     }
     let answer = asked.send().await.expect("an answer");
     let (status, headers) = (answer.status().as_u16(), format!("{:?}", answer.headers()));
@@ -313,6 +360,11 @@ pub(crate) async fn play(
         !url.contains(secret.as_str()) && !said.contains(secret.as_str()) && !own
     });
     let leaked = known.find(|secret| text.contains(secret.as_str()) || headers.contains(secret.as_str()));
-    let leaked = leaked.map(|secret| format!("{} {url} {said} by {way:?} told {secret}: {status} {text}", row.method));
+    let leaked = leaked.map(|secret| {
+        format!(
+            "{} {url} {said} by {way:?} told {secret}: {status} {text}",
+            row.method
+        )
+    });
     Told { status, leaked }
 }

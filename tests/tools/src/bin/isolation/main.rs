@@ -28,7 +28,7 @@ use crate::rows::{Person, Way, play, rows};
 
 /// What is counted of a tenant and not kept of anybody.
 const COUNTED: [&str; 3] = ["#usage#", "#streams#", "#audit"];
-const WAYS: [Way; 3] = [Way::OthersIds, Way::OthersCredentials, Way::OthersPlace];
+const WAYS: [Way; 3] = [Way::Ids, Way::Credentials, Way::Place];
 
 /// Whether tenants of one pool are kept apart, and by more than one layer.
 #[derive(Parser)]

@@ -431,7 +431,7 @@ impl World {
         Person::settle(&self.cloud, &attacker.tenant).await;
         self.attack((victim, attacker), &WAYS, &[]).await;
         let own_pair = (attacker, attacker);
-        self.attack(own_pair, &[Way::OthersPlace], &[]).await;
+        self.attack(own_pair, &[Way::Place], &[]).await;
         let heard = self
             .cloud
             .gate

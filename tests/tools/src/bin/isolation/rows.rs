@@ -148,11 +148,11 @@ impl Person {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// By their own at their own tenant, for what is the other's.
-    OthersIds,
+    Ids,
     /// By the other's at their own tenant, from the same place and with the same headers.
-    OthersCredentials,
+    Credentials,
     /// By their own at the other tenant.
-    OthersPlace,
+    Place,
 }
 
 /// One request of an attack.
@@ -209,8 +209,8 @@ fn of_routes(function: &'static str, routes: Vec<Route>, victim: &Person, way: W
     let fits = |route: &Route| {
         let path = route.path.as_str();
         // Whoever has the link of a consent may follow it at its tenant, and gives it with an account of their own there.
-        let is_link = way == Way::OthersPlace && path == "/connect/{id}";
-        !STREAMS.contains(&path) && !is_link && (way != Way::OthersIds || names_something(path))
+        let is_link = way == Way::Place && path == "/connect/{id}";
+        !STREAMS.contains(&path) && !is_link && (way != Way::Ids || names_something(path))
     };
     let routes = routes.into_iter().filter(fits);
     let row = |route: Route| Row {
@@ -283,7 +283,7 @@ pub(crate) fn rows(victim: &Person, way: Way) -> Vec<Row> {
     let chat = of_routes("ChatApiFunction", chat_api::routes(), victim, way);
     let chat = chat.into_iter().filter(|row| {
         // What would end the attacker's own session, or would leave their own tenant without its admin.
-        way != Way::OthersIds || !(row.path.contains("/admin/users/") || row.path == "/api/me")
+        way != Way::Ids || !(row.path.contains("/admin/users/") || row.path == "/api/me")
     });
     let consent = of_routes("OauthCallbackFunction", oauth_callback::routes(), victim, way);
     let webhook = Row {
@@ -320,12 +320,8 @@ pub(crate) async fn play(
     (attacker, victim): (&Person, &Person),
     (http, prefix): (&reqwest::Client, &str),
 ) -> Told {
-    let place = if way == Way::OthersPlace { victim } else { attacker };
-    let who = if way == Way::OthersCredentials {
-        victim
-    } else {
-        attacker
-    };
+    let place = if way == Way::Place { victim } else { attacker };
+    let who = if way == Way::Credentials { victim } else { attacker };
     let (base, token) = match row.function {
         "HostAgentFunction" => (&place.host.1, Some(&who.host.0)),
         "HorizonAgentFunction" => (&place.horizon.1, Some(&who.horizon.0)),
@@ -356,7 +352,7 @@ pub(crate) async fn play(
     let text = answer.text().await.unwrap_or_default();
     // What somebody says oneself is no news to them.
     let mut known = victim.secrets.iter().filter(|secret| {
-        let own = way == Way::OthersCredentials && victim.cookie.ends_with(secret.as_str());
+        let own = way == Way::Credentials && victim.cookie.ends_with(secret.as_str());
         !url.contains(secret.as_str()) && !said.contains(secret.as_str()) && !own
     });
     let leaked = known.find(|secret| text.contains(secret.as_str()) || headers.contains(secret.as_str()));

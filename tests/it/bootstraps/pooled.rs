@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use system_testing::User;
 use system_testing::cloud::{Cloud, PASSWORD};
+use system_testing::template::Template;
 use url::Url;
 
 use super::deployed::link;
@@ -192,4 +193,46 @@ async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
             "{id}: its own role gives it sessions"
         );
     }
+}
+
+/// The pool's template with a chat whose answers come whole: its function's setting, its methods, and the snapshot of the API that has them.
+fn buffered() -> Template {
+    let mut template = Template::pool();
+    let resources = template.document["Resources"].as_object_mut().expect("resources");
+    resources["ChatApiFunction"]["Properties"]["Environment"]["Variables"]["ANSWERS"] = "buffered".into();
+    for method in resources.values_mut() {
+        let Some(integration) = method.pointer_mut("/Properties/Integration") else {
+            continue;
+        };
+        if integration["Uri"].to_string().contains("ChatApiFunction") {
+            let integration = integration.as_object_mut().expect("an integration");
+            integration.remove("ResponseTransferMode");
+        }
+    }
+    let snapshot = resources.keys().find(|id| id.starts_with("Deployment")).cloned();
+    let snapshot = snapshot.expect("a snapshot");
+    let told = resources.remove(&snapshot).expect("a snapshot");
+    resources.insert(format!("{snapshot}Buffered"), told);
+    template
+}
+
+/// Until an account has shown that streams and isolated sandboxes go together, the chat must do without them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_in_the_pool_does_without_streams() {
+    let mut cloud = Cloud::start_pooled(&["acme.7f3a9c2e"]).await;
+    cloud.redeploy_pool(buffered());
+    let acme = cloud.signed_in("acme").await;
+    let asked = acme.chat("trip", "m1", "Will it rain in Oslo tomorrow?").await;
+    assert_eq!(asked.status, 200, "{asked:?}\n{}", cloud.logs());
+    // It is the same stream, told in one piece when it is over.
+    assert!(
+        asked.headers.contains_key("x-vercel-ai-ui-message-stream"),
+        "{asked:?}"
+    );
+    assert!(!asked.chunks().is_empty());
+    let done = acme.until(&asked.task_id(), &["completed"]).await;
+    assert!(done["artifacts"].to_string().contains("Oslo"), "{done:#}");
+    let messages = acme.get("/api/chats/trip/messages").await;
+    assert!(messages.text.contains("Oslo"), "{messages:?}");
+    assert_eq!(cloud.refusals(), Vec::<String>::new(), "{}", cloud.logs());
 }

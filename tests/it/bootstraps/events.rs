@@ -1,7 +1,7 @@
 //! Every file of `events/` handed to the program that it is for, as `sam local invoke` and `cargo lambda invoke` do.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use consent::{Consent, ConsentRequest, ConsentStore};
@@ -14,14 +14,15 @@ use store::{Created, NewRecord};
 use system_testing::cloud::Cloud;
 use system_testing::runtime_api::{Function, Reply, Spec, program};
 
-/// What an event is answered with: an HTTP status, the messages of a batch that come again, or a report.
+/// What an event is answered with: an HTTP status, the messages of a batch that come again, a report, or whether somebody may come in.
 #[derive(Debug, PartialEq, Eq)]
 enum Expect {
     Status(u64),
     Again(u64),
     Report,
+    Lets(bool),
 }
-use Expect::{Again, Report, Status};
+use Expect::{Again, Lets, Report, Status};
 
 /// A function's events: the file's name, its kind, what it is answered with.
 type Events = &'static [(&'static str, &'static str, Expect)];
@@ -168,6 +169,25 @@ const EVENTS: &[(&str, Events)] = &[
     ),
 ];
 
+/// The events of the functions that stand before the pool's, where acme is in it.
+const POOLED: &[(&str, Events)] = &[
+    (
+        "pool_authorizer",
+        &[
+            ("a_tenant_of_the_pool", "good", Lets(true)),
+            ("a_made_up_name", "unauthorized", Lets(false)),
+            ("no_name", "bad", Lets(false)),
+        ],
+    ),
+    (
+        "wake_router",
+        &[
+            ("wakes", "queue", Again(0)),
+            ("wakes_with_rubbish", "queue", Again(2)),
+        ],
+    ),
+];
+
 /// What stands in the events where a token belongs.
 const PLACES: [&str; 2] = ["header.payload.signature", "ACCESS_TOKEN"];
 
@@ -268,15 +288,17 @@ fn each_function_has_good_bad_unauthorized_and_queue_events_and_each_is_used() {
         there,
         EVENTS
             .iter()
+            .chain(POOLED)
             .map(|(function, _)| (*function).to_owned())
             .collect()
     );
-    for (function, events) in EVENTS {
+    for (function, events) in EVENTS.iter().chain(POOLED) {
         let told: BTreeSet<String> = events.iter().map(|(event, _, _)| (*event).to_owned()).collect();
         assert_eq!(told, files(function), "{function}");
         let kinds: BTreeSet<&str> = events.iter().map(|(_, kind, _)| *kind).collect();
         let wanted: &[&str] = match *function {
             "task_sweeper" => &["good"],
+            "wake_router" => &["queue"],
             name if name.ends_with("_agent") => &["good", "bad", "unauthorized", "queue"],
             _ => &["good", "bad", "unauthorized"],
         };
@@ -291,77 +313,94 @@ async fn each_program_answers_each_of_its_events() {
     let cloud = Cloud::start(&["acme"]).await;
     let logs = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
-    let mut seen = BTreeMap::new();
     prepare(&cloud).await;
-    let base = cloud.stacks["acme"].output("BaseUrl");
-    let weather = cloud.stacks["platform"].output("WeatherAgentUrl");
     for (function, events) in EVENTS {
-        let camel: String = function
-            .split('_')
-            .map(|word| word[..1].to_uppercase() + &word[1..])
-            .collect();
-        let full = cloud
-            .environments
-            .keys()
-            .find(|name| name.ends_with(&format!("/{camel}Function")));
-        let full = full.expect("a function");
-        let mut environment = cloud.environments[full].clone();
-        // The events carry the functions' own paths.
-        environment.remove("BASE_PATH");
-        environment.insert("ANSWERS".to_owned(), "buffered".to_owned());
-        // Those of agents that are open come from callers without a token.
-        environment.insert("PUBLIC_AGENTS".to_owned(), "true".to_owned());
-        let spec = Spec {
-            name: (*function).to_owned(),
-            binary: program(function),
-            environment,
-            timeout: std::time::Duration::from_secs(60),
-            memory: 256,
-            isolated: false,
-        };
-        let lambda = Function::new(spec, logs.path());
-        for (event, kind, expect) in *events {
-            let mut payload = read(function, event);
-            // An event that is not about tokens has a place for the one of somebody who may.
-            let mut text = payload
-                .to_string()
-                .replace("https://acme.example", &base)
-                .replace("https://agents.example", &weather);
-            for place in PLACES {
-                if *kind != "unauthorized" && text.contains(place) {
-                    text = text.replace(place, &cloud.token(full));
-                }
-            }
-            payload = serde_json::from_str(&text).unwrap();
-            let reply = lambda.invoke(payload).await;
-            let said = format!("{reply:?}");
-            let got = match reply {
-                Reply::Answer(answer) => match (
-                    answer["statusCode"].as_u64(),
-                    answer["batchItemFailures"].as_array(),
-                ) {
-                    (Some(status), _) => Status(status),
-                    (None, Some(failed)) => Again(failed.len() as u64),
-                    (None, None) => Report,
-                },
-                other => {
-                    wrong.push(format!("{function}/{event}: {other:?}"));
-                    continue;
-                }
-            };
-            if got != *expect {
-                wrong.push(format!("{function}/{event}: {got:?}, not {expect:?}: {said}"));
-            }
-            // They came by https.
-            if matches!(got, Status(_)) && !said.contains("\"strict-transport-security\"") {
-                wrong.push(format!("{function}/{event} says nothing of https alone: {said}"));
-            }
-            seen.insert(format!("{function}/{event}"), got);
-        }
+        play(&cloud, function, events, logs.path(), &mut wrong).await;
     }
     assert!(wrong.is_empty(), "{wrong:#?}\n{}", cloud.logs());
-    assert_eq!(
-        seen.len(),
-        EVENTS.iter().map(|(_, events)| events.len()).sum::<usize>()
-    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_program_before_the_pools_answers_each_of_its_events() {
+    let cloud = Cloud::start_pooled(&["acme"]).await;
+    let logs = tempfile::tempdir().unwrap();
+    let mut wrong = Vec::new();
+    for (function, events) in POOLED {
+        play(&cloud, function, events, logs.path(), &mut wrong).await;
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}\n{}", cloud.logs());
+}
+
+/// Hands a function's program each of its events, and says what was answered otherwise than it should be.
+async fn play(cloud: &Cloud, function: &str, events: Events, logs: &Path, wrong: &mut Vec<String>) {
+    let output = |stack: &str, name: &str| cloud.stacks.get(stack).map(|stack| stack.output(name));
+    let base = output("acme", "BaseUrl").unwrap_or_default();
+    let weather = output("platform", "WeatherAgentUrl").unwrap_or_default();
+    let camel: String = function
+        .split('_')
+        .map(|word| word[..1].to_uppercase() + &word[1..])
+        .collect();
+    let full = cloud
+        .environments
+        .keys()
+        .find(|name| name.ends_with(&format!("/{camel}Function")));
+    let full = full.expect("a function");
+    let mut environment = cloud.environments[full].clone();
+    // The events carry the functions' own paths.
+    environment.remove("BASE_PATH");
+    environment.insert("ANSWERS".to_owned(), "buffered".to_owned());
+    // Those of agents that are open come from callers without a token.
+    environment.insert("PUBLIC_AGENTS".to_owned(), "true".to_owned());
+    let spec = Spec {
+        name: function.to_owned(),
+        binary: program(function),
+        environment,
+        timeout: std::time::Duration::from_secs(60),
+        memory: 256,
+        isolated: false,
+    };
+    let lambda = Function::new(spec, logs);
+    for (event, kind, expect) in events {
+        let mut payload = read(function, event);
+        // An event that is not about tokens has a place for the one of somebody who may.
+        let mut text = payload
+            .to_string()
+            .replace("https://acme.example", &base)
+            .replace("https://agents.example", &weather);
+        for place in PLACES {
+            if *kind != "unauthorized" && text.contains(place) {
+                text = text.replace(place, &cloud.token(full));
+            }
+        }
+        payload = serde_json::from_str(&text).unwrap();
+        let reply = lambda.invoke(payload).await;
+        let said = format!("{reply:?}");
+        let got = match reply {
+            Reply::Answer(answer) if answer["policyDocument"].is_object() => {
+                let allow = &answer["policyDocument"]["Statement"][0]["Effect"];
+                // Whoever is let in is so as the tenant of the path alone.
+                let prefix = answer["context"]["prefix"].as_str();
+                Lets(allow == "Allow" && prefix == Some("acme"))
+            }
+            Reply::Answer(answer) => match (
+                answer["statusCode"].as_u64(),
+                answer["batchItemFailures"].as_array(),
+            ) {
+                (Some(status), _) => Status(status),
+                (None, Some(failed)) => Again(failed.len() as u64),
+                (None, None) => Report,
+            },
+            other => {
+                wrong.push(format!("{function}/{event}: {other:?}"));
+                continue;
+            }
+        };
+        if got != *expect {
+            wrong.push(format!("{function}/{event}: {got:?}, not {expect:?}: {said}"));
+        }
+        // They came by https.
+        if matches!(got, Status(_)) && !said.contains("\"strict-transport-security\"") {
+            wrong.push(format!("{function}/{event} says nothing of https alone: {said}"));
+        }
+    }
 }

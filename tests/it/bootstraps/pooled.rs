@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use system_testing::User;
-use system_testing::browser::Browser;
 use system_testing::cloud::{Cloud, PASSWORD};
+use system_testing::template::Template;
 use url::Url;
 
 use super::deployed::link;
@@ -42,32 +42,12 @@ async fn consent(cloud: &Cloud, user: &User, tenant: &str, waiting: &Value) {
     assert_eq!(page.status, 200, "{page:?}\n{}", cloud.logs());
 }
 
-/// Ada of a tenant, signed in to its chat.
-async fn signed_in(cloud: &Cloud, tenant: &str) -> User {
-    let base = cloud.base(tenant);
-    let mut browser = Browser::default();
-    let login = json!({ "username": "ada", "password": PASSWORD });
-    let start = format!("{base}/signin?return=accounts");
-    let page = system_testing::oauth::agree(&mut browser, &start, &login).await;
-    assert_eq!(
-        page.url.as_str(),
-        format!("{base}/accounts"),
-        "{page:?}\n{}",
-        cloud.logs()
-    );
-    let session = browser.cookies().find(|(_, value)| value.starts_with("sws_"));
-    let (name, value) = session.expect("a session");
-    let ada = cloud.user(tenant);
-    ada.resume(&format!("{name}={value}"));
-    assert_eq!(ada.get("/api/session").await.json()["username"], "ada");
-    ada
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
     let cloud = Cloud::start_pooled(&["acme.7f3a9c2e", "globex"]).await;
-    let acme = signed_in(&cloud, "acme").await;
-    let globex = signed_in(&cloud, "globex").await;
+    let acme = cloud.signed_in("acme").await;
+    let globex = cloud.signed_in("globex").await;
+    *cloud.gate.heard.lock().expect("no panic under the lock") = Some(Vec::new());
     let mut tasks = Vec::new();
     for (tenant, user) in [("acme", &acme), ("globex", &globex)] {
         // A prompt, the agent of everybody, its news.
@@ -88,6 +68,19 @@ async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
             cloud.logs()
         );
         tasks.push(asked.task_id());
+    }
+
+    // What led to a wake is said to Lambda with each invocation by the router, so that what goes round in circles can be told.
+    let heard = cloud.gate.heard.lock().expect("no panic under the lock").take();
+    let heard = heard.into_iter().flatten();
+    let invoked: Vec<_> = heard
+        .filter(|call| call.function == "pool-WakeRouterFunction")
+        .collect();
+    assert!(!invoked.is_empty());
+    for call in invoked {
+        let trace = call.headers["x-amzn-trace-id"].to_str().expect("text");
+        let (_, hops) = trace.rsplit_once("Lineage=1:").expect("a lineage");
+        assert_ne!(hops, "0", "{trace}");
     }
 
     // The same request from the same place, with the same cookie, to one right after the other.
@@ -200,4 +193,46 @@ async fn two_tenants_work_in_one_pool_and_nothing_of_one_is_the_others() {
             "{id}: its own role gives it sessions"
         );
     }
+}
+
+/// The pool's template with a chat whose answers come whole: its function's setting, its methods, and the snapshot of the API that has them.
+fn buffered() -> Template {
+    let mut template = Template::pool();
+    let resources = template.document["Resources"].as_object_mut().expect("resources");
+    resources["ChatApiFunction"]["Properties"]["Environment"]["Variables"]["ANSWERS"] = "buffered".into();
+    for method in resources.values_mut() {
+        let Some(integration) = method.pointer_mut("/Properties/Integration") else {
+            continue;
+        };
+        if integration["Uri"].to_string().contains("ChatApiFunction") {
+            let integration = integration.as_object_mut().expect("an integration");
+            integration.remove("ResponseTransferMode");
+        }
+    }
+    let snapshot = resources.keys().find(|id| id.starts_with("Deployment")).cloned();
+    let snapshot = snapshot.expect("a snapshot");
+    let told = resources.remove(&snapshot).expect("a snapshot");
+    resources.insert(format!("{snapshot}Buffered"), told);
+    template
+}
+
+/// Until an account has shown that streams and isolated sandboxes go together, the chat must do without them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_in_the_pool_does_without_streams() {
+    let mut cloud = Cloud::start_pooled(&["acme.7f3a9c2e"]).await;
+    cloud.redeploy_pool(buffered());
+    let acme = cloud.signed_in("acme").await;
+    let asked = acme.chat("trip", "m1", "Will it rain in Oslo tomorrow?").await;
+    assert_eq!(asked.status, 200, "{asked:?}\n{}", cloud.logs());
+    // It is the same stream, told in one piece when it is over.
+    assert!(
+        asked.headers.contains_key("x-vercel-ai-ui-message-stream"),
+        "{asked:?}"
+    );
+    assert!(!asked.chunks().is_empty());
+    let done = acme.until(&asked.task_id(), &["completed"]).await;
+    assert!(done["artifacts"].to_string().contains("Oslo"), "{done:#}");
+    let messages = acme.get("/api/chats/trip/messages").await;
+    assert!(messages.text.contains("Oslo"), "{messages:?}");
+    assert_eq!(cloud.refusals(), Vec::<String>::new(), "{}", cloud.logs());
 }

@@ -39,6 +39,22 @@ pub enum SignedCallError {
 /// Most of a refusal that is told.
 const TOLD: usize = 400;
 
+/// By what Lambda knows which invocations led to a call, and stops those that go round in circles.
+const TRACE: &str = "x-amzn-trace-id";
+
+/// What led to this invocation, as AWS's own clients hand it on.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no setting: the runtime says it anew with each invocation, and AWS's own clients read it themselves"
+)]
+fn lineage() -> Option<String> {
+    let of_lambda = std::env::var_os("AWS_LAMBDA_FUNCTION_NAME").is_some();
+    let told = of_lambda
+        .then(|| std::env::var("_X_AMZN_TRACE_ID").ok())
+        .flatten();
+    told.filter(|told| told.bytes().all(|byte| byte.is_ascii_graphic()))
+}
+
 impl Service {
     /// Posts a body to a path below the endpoint; what was answered.
     ///
@@ -53,8 +69,11 @@ impl Service {
     ) -> Result<Vec<u8>, SignedCallError> {
         let url = outbound::below(&without_credentials(&self.endpoint), path.trim_start_matches('/'));
         let signer = caller.signer(self.name, Some(&self.endpoint), self.region.as_deref());
+        let lineage = lineage();
+        let lineage = lineage.as_deref().map(|lineage| (TRACE, lineage));
+        let headers: Vec<_> = headers.iter().copied().chain(lineage).collect();
         let headers: HeaderMap = signer
-            .headers(("POST", &url), headers, &body, SystemClock.now())
+            .headers(("POST", &url), &headers, &body, SystemClock.now())
             .await?;
         let (status, answer) = outbound.request_bytes(Method::POST, &url, headers, body).await?;
         match status {

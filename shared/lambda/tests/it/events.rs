@@ -11,8 +11,8 @@ use axum::response::{AppendHeaders, IntoResponse};
 use domain::{SystemClock, SystemEntropy};
 use edge::config::{Answers, Http};
 use edge::{
-    Front, Function, IotHandler, IotHandlerError, IotMessage, QueueError, QueueHandler, ScheduleError,
-    ScheduleHandler,
+    Authorizer, Error, Front, Function, IotHandler, IotHandlerError, IotMessage, QueueError, QueueHandler,
+    ScheduleError, ScheduleHandler,
 };
 use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt as _;
@@ -33,6 +33,16 @@ impl IotHandler for Iot {
             true => Err(IotHandlerError("an empty payload".into())),
             false => Ok(()),
         }
+    }
+}
+
+/// Lets acme in, and nobody else.
+struct Door;
+
+#[async_trait]
+impl Authorizer for Door {
+    async fn authorize(&self, tenant: &str) -> Result<Option<Vec<(&'static str, String)>>, Error> {
+        Ok((tenant == "acme").then(|| vec![("prefix", tenant.to_owned())]))
     }
 }
 
@@ -486,7 +496,7 @@ async fn every_sample_event_is_of_a_known_kind() {
             let payload: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
             for answers in [Answers::Buffered, Answers::Streaming] {
                 let mut deployed = function(answers, "");
-                deployed.function = deployed.function.with_iot(Iot);
+                deployed.function = deployed.function.with_iot(Iot).with_authorizer(Door);
                 let done = answer(&deployed, event(payload.clone())).await;
                 assert!(done.is_ok(), "{}: {:?}", path.display(), done.err());
             }
@@ -494,6 +504,23 @@ async fn every_sample_event_is_of_a_known_kind() {
         }
     }
     assert!(count >= 25, "only {count} sample events");
+}
+
+#[tokio::test]
+async fn an_authorizer_is_asked_for_the_name_in_the_path_alone() {
+    let mut deployed = bare(Answers::Buffered, "");
+    deployed.function = deployed.function.with_authorizer(Door);
+    for (name, effect) in [
+        ("a_tenant_of_the_pool", "Allow"),
+        ("a_made_up_name", "Deny"),
+        ("no_name", "Deny"),
+    ] {
+        let told = buffered_with(&deployed, sample(&format!("pool_authorizer/{name}.json"))).await;
+        assert_eq!(
+            told["policyDocument"]["Statement"][0]["Effect"], effect,
+            "{name}: {told}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 mod gate;
 mod gateway;
 mod kms;
+mod mistakes;
 mod operator;
 mod sts;
 
@@ -31,8 +32,9 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use url::Url;
 
-pub use gate::{Gate, Message, Usage, Write, trace};
+pub use gate::{Call, Gate, Message, Usage, Write, trace};
 pub use gateway::{Route, routes};
+pub use mistakes::{Mistake, Mistakes, mixed_up};
 pub use operator::Asked;
 
 use crate::policy::Policy;
@@ -256,7 +258,10 @@ impl Cloud {
             usage: Mutex::default(),
             http: crate::user::http(),
             blobs,
+            mistakes: Arc::default(),
+            heard: Mutex::default(),
         });
+        let apis = Arc::new(gateway::Apis::new(gate.mistakes.clone()));
         let mut cloud = Self {
             gate,
             functions: BTreeMap::new(),
@@ -269,7 +274,7 @@ impl Cloud {
             sessions: BTreeMap::new(),
             tenants: BTreeMap::new(),
             pooled: BTreeMap::new(),
-            apis: Arc::default(),
+            apis,
             sources: Arc::default(),
             account: operator::Account::default(),
             address: String::new(),
@@ -397,6 +402,7 @@ impl Cloud {
                 Some(known) => known.clone(),
                 None => Function::new(spec, self.logs.path()),
             };
+            function.mistakes.get_or_init(|| self.gate.mistakes.clone());
             for event in properties["Events"].as_object().into_iter().flatten() {
                 let (_, event) = event;
                 if event["Type"] == "SQS" {
@@ -693,6 +699,66 @@ impl Cloud {
         token.expose_secret().to_owned()
     }
 
+    /// A token of somebody of a pooled tenant for one of its agents, `host` by the tenant's own session, `horizon` by the authorization
+    /// server; and the agent's address.
+    #[must_use]
+    pub fn caller(&self, tenant: &str, agent: &str, subject: &str) -> (String, String) {
+        let (pooled, own) = (&self.pooled[tenant], &self.tenants[tenant]);
+        let idp = format!("{}/{}", self.stacks["platform"].output("IdpUrl"), own.prefix());
+        let secrets = self.gate.secrets.lock().expect("no panic under the lock");
+        let keys = secrets.iter().find(|(arn, _)| arn.contains("idp-keys"));
+        let keys = KeySet::from_secret(&keys.expect("keys").1.as_str().into()).expect("keys");
+        let (issuer, key, path) = match agent {
+            "host" => (pooled.base_url.clone(), &self.sessions[tenant], &pooled.host_path),
+            _ => (idp, keys.current(), &pooled.horizon_path),
+        };
+        let address = format!("{}/a/{agent}/{path}", pooled.base_url);
+        let grant = Grant {
+            issuer: &issuer,
+            subject,
+            tenant: Some(own),
+            audience: &address,
+            scopes: &["orders:read", "tasks"],
+            lifetime: Duration::from_secs(3600),
+        };
+        let token = key
+            .sign(&grant, SystemClock.now(), &SystemEntropy)
+            .expect("a token");
+        (token.expose_secret().to_owned(), address)
+    }
+
+    /// What a pooled tenant's record says to its functions.
+    #[must_use]
+    pub fn pooled(&self, tenant: &str) -> &Pooled {
+        &self.pooled[tenant]
+    }
+
+    /// A tenant's whole prefix.
+    #[must_use]
+    pub fn tenant(&self, name: &str) -> &Tenant {
+        &self.tenants[name]
+    }
+
+    /// Deploys the pool with another template, and the same parameters; what has not changed of it stays warm.
+    pub fn redeploy_pool(&mut self, template: Template) {
+        let mut changed = self.stacks[POOL].clone();
+        changed.template = template;
+        self.deploy(POOL, changed, &program);
+    }
+
+    /// Makes a function's call once more, by the same session, with what is changed of it.
+    pub async fn again(&self, call: &Call, change: impl Fn(&str) -> String) -> (http::StatusCode, String) {
+        let text = String::from_utf8_lossy(&call.body);
+        let url = format!("{}/{}{}", self.services, call.function, change(&call.path));
+        let mut headers = call.headers.clone();
+        for own in ["host", "content-length"] {
+            headers.remove(own);
+        }
+        let asked = self.gate.http.request(call.method.clone(), url).headers(headers);
+        let answer = asked.body(change(&text)).send().await.expect("an answer");
+        (answer.status(), answer.text().await.expect("a body"))
+    }
+
     fn operator(&self) -> &SigningKey {
         self.operator
             .as_ref()
@@ -703,6 +769,43 @@ impl Cloud {
     #[must_use]
     pub fn user(&self, tenant: &str) -> User {
         User::new(&self.base(tenant))
+    }
+
+    /// Ada of a tenant, who is its admin, signed in to its chat.
+    ///
+    /// # Panics
+    /// Where she is not.
+    pub async fn signed_in(&self, tenant: &str) -> User {
+        let base = self.base(tenant);
+        let mut browser = crate::browser::Browser::default();
+        let login = json!({ "username": "ada", "password": PASSWORD });
+        let start = format!("{base}/signin?return=accounts");
+        let page = crate::oauth::agree(&mut browser, &start, &login).await;
+        let there = page.url.as_str() == format!("{base}/accounts");
+        assert!(there, "{page:?}\n{}", self.logs());
+        let session = browser.cookies().find(|(_, value)| value.starts_with("sws_"));
+        let (name, value) = session.expect("a session");
+        let ada = self.user(tenant);
+        ada.resume(&format!("{name}={value}"));
+        assert_eq!(ada.get("/api/session").await.json()["username"], "ada");
+        ada
+    }
+
+    /// Every item of every table.
+    pub async fn items(&self) -> Vec<Value> {
+        let mut all = Vec::new();
+        for table in store::schema::ALL {
+            let mut body = json!({ "TableName": format!("switchyard-{STAGE}-{}", table.name) });
+            loop {
+                let page = crate::dynamodb::call(&self.gate.database, "Scan", &body).await;
+                all.extend(page["Items"].as_array().into_iter().flatten().cloned());
+                if page["LastEvaluatedKey"].is_null() {
+                    break;
+                }
+                body["ExclusiveStartKey"] = page["LastEvaluatedKey"].clone();
+            }
+        }
+        all
     }
 
     /// What the sweeper's schedule does every minute.

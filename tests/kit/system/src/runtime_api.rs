@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -21,6 +21,8 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc, oneshot, watch};
+
+use crate::cloud::Mistakes;
 
 /// What separates the head of a streamed answer from its body.
 const PRELUDE_END: [u8; 8] = [0; 8];
@@ -102,6 +104,8 @@ struct Invocation {
     limit: Duration,
     /// Whom Lambda isolates, where it does.
     tenant: Option<String>,
+    /// What led to it.
+    trace: Option<String>,
 }
 
 struct Desk {
@@ -218,15 +222,21 @@ impl Sandbox {
 
     /// Hands it an event with a time limit of its own.
     pub async fn invoke_within(&self, event: Value, limit: Duration) -> Reply {
-        self.invoked(event, limit, None).await
+        self.invoked((event, None), limit, None).await
     }
 
     /// Hands it an event of a tenant, as Lambda does where it isolates tenants.
     pub async fn invoke_for(&self, tenant: &str, event: Value) -> Reply {
-        self.invoked(event, self.timeout, Some(tenant.to_owned())).await
+        self.invoked((event, None), self.timeout, Some(tenant.to_owned()))
+            .await
     }
 
-    async fn invoked(&self, event: Value, limit: Duration, tenant: Option<String>) -> Reply {
+    async fn invoked(
+        &self,
+        (event, trace): (Value, Option<String>),
+        limit: Duration,
+        tenant: Option<String>,
+    ) -> Reply {
         let id = domain::MessageId::random(&domain::SystemEntropy).to_string();
         let (reply, mut answered) = oneshot::channel();
         *self.desk.waiting.lock().expect("no panic under the lock") = Some((id.clone(), reply));
@@ -236,6 +246,7 @@ impl Sandbox {
                 event,
                 limit,
                 tenant,
+                trace,
             })
             .await
             .expect("the sandbox's desk is there");
@@ -271,7 +282,7 @@ impl Sandbox {
             return self.lives();
         }
         loop {
-            if tokio::time::timeout(Duration::from_millis(50), asked.wait_for(|now| *now > seen))
+            if tokio::time::timeout(Duration::from_millis(5), asked.wait_for(|now| *now > seen))
                 .await
                 .is_ok()
             {
@@ -361,13 +372,15 @@ async fn next(State(desk): State<Arc<Desk>>) -> Response {
         event,
         limit,
         tenant,
+        trace,
     }) = invocations.recv().await
     else {
         return StatusCode::GONE.into_response();
     };
     let deadline = SystemClock.now().after(limit).millis().to_string();
-    let trace = event["Records"][0]["attributes"]["AWSTraceHeader"].as_str();
-    let trace = trace.map_or_else(|| crate::cloud::trace(0), str::to_owned);
+    let of_message = event["Records"][0]["attributes"]["AWSTraceHeader"].as_str();
+    let trace = trace.or_else(|| of_message.map(str::to_owned));
+    let trace = trace.unwrap_or_else(|| crate::cloud::trace(0));
     let tenant = tenant.map(|tenant| [("lambda-runtime-aws-tenant-id", tenant)]);
     (
         [
@@ -466,6 +479,8 @@ pub struct Function {
     begun: Mutex<Vec<Option<String>>>,
     room: Arc<Semaphore>,
     billed: Mutex<Billed>,
+    /// What goes wrong on purpose.
+    pub(crate) mistakes: OnceLock<Arc<Mistakes>>,
 }
 
 /// What Lambda would charge for.
@@ -488,6 +503,7 @@ impl Function {
             begun: Mutex::default(),
             room: Arc::new(Semaphore::new(AT_ONCE)),
             billed: Mutex::default(),
+            mistakes: OnceLock::new(),
         })
     }
 
@@ -517,15 +533,28 @@ impl Function {
 
     /// The same for a tenant, where Lambda isolates them.
     pub async fn invoke_for(self: &Arc<Self>, tenant: Option<&str>, event: Value) -> Reply {
+        self.invoke_after(None, tenant, event).await
+    }
+
+    /// The same with what led to it.
+    pub async fn invoke_after(
+        self: &Arc<Self>,
+        trace: Option<String>,
+        tenant: Option<&str>,
+        event: Value,
+    ) -> Reply {
         if let Some(why) = self.refuses(tenant) {
             let told = json!({ "errorType": "InvalidParameterValueException", "errorMessage": why });
             return Reply::Failed(told);
         }
         let tenant = tenant.map(str::to_owned);
         let permit = self.room.clone().acquire_owned().await.expect("never closed");
+        let mistakes = self.mistakes.get();
+        let wrong = mistakes.and_then(|mistakes| mistakes.sandbox(tenant.as_deref()?));
         let free = {
             let mut idle = self.idle.lock().expect("no panic under the lock");
-            let last = idle.iter().rposition(|(whose, _)| *whose == tenant);
+            let of = wrong.or_else(|| tenant.clone());
+            let last = idle.iter().rposition(|(whose, _)| *whose == of);
             last.map(|at| idle.remove(at).1)
         };
         let sandbox = match free.filter(Sandbox::lives) {
@@ -544,7 +573,9 @@ impl Function {
             }
         };
         let begun = Instant::now();
-        let reply = sandbox.invoked(event, self.spec.timeout, tenant.clone()).await;
+        let reply = sandbox
+            .invoked((event, trace), self.spec.timeout, tenant.clone())
+            .await;
         let function = self.clone();
         tokio::spawn(async move {
             let lives = sandbox.free().await;

@@ -13,8 +13,10 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 use store::{BlobKey, BlobScope, Blobs as _, Folder, schema};
+use url::form_urlencoded;
 
 use super::kms::Kms;
+use super::mistakes::Mistakes;
 use super::sts::{Caller, Sts, Unknown};
 use crate::policy::{ATTRIBUTES, LEADING_KEYS, PREFIX, Policy, Request, SELECT};
 use crate::runtime_api::{Function, Reply};
@@ -44,6 +46,25 @@ pub struct Gate {
     pub http: reqwest::Client,
     /// What lies in the bucket.
     pub blobs: Folder,
+    /// What goes wrong on purpose.
+    pub mistakes: Arc<Mistakes>,
+    /// What is asked, while somebody listens.
+    pub heard: Mutex<Option<Vec<Call>>>,
+}
+
+/// A call as a function made it, so that it can be made once more.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The caller, such as `pool-ChatApiFunction`.
+    pub function: String,
+    /// The method.
+    pub method: Method,
+    /// The path below the caller's address, and the query.
+    pub path: String,
+    /// The headers, with the session's.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
 }
 
 /// A message on its way through a queue.
@@ -115,6 +136,19 @@ impl Gate {
         }
     }
 
+    /// Whoever listens hears a call.
+    fn hear(&self, (function, method): (&str, Method), path: String, headers: &HeaderMap, body: &Bytes) {
+        if let Some(heard) = &mut *self.heard.lock().expect("no panic under the lock") {
+            heard.push(Call {
+                function: function.to_owned(),
+                method,
+                path,
+                headers: headers.clone(),
+                body: body.clone(),
+            });
+        }
+    }
+
     fn note(&self, caller: &str, action: &str) {
         let mut usage = self.usage.lock().expect("no panic under the lock");
         let usage = usage.entry(caller.to_owned()).or_default();
@@ -159,6 +193,7 @@ pub async fn answer(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    gate.hear((&function, Method::POST), String::new(), &headers, &body);
     let caller = match gate.caller(&function, &headers) {
         Ok(caller) => caller,
         Err(refused) => return *refused,
@@ -166,16 +201,25 @@ pub async fn answer(
     let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok());
     if kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
         gate.note(&function, "sts:AssumeRole");
-        return gate.sts.answer(&caller, &body);
+        let wrong = gate.mistakes.session(&function, &body);
+        return gate.sts.answer(&caller, wrong.as_deref().unwrap_or(&body));
     }
     let target = headers
         .get("x-amz-target")
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
     let (service, operation) = target.split_once('.').unwrap_or_default();
-    let Ok(request) = serde_json::from_slice::<Value>(&body) else {
+    let read = serde_json::from_slice::<Value>(&body);
+    let Ok(mut request) = read else {
         return fault("SerializationException", "no JSON");
     };
+    if service != "AmazonSQS"
+        && let Some(wrong) = gate
+            .mistakes
+            .asked(&function, table_of(&request), &request.to_string())
+    {
+        request = serde_json::from_str(&wrong).expect("JSON in which texts are others");
+    }
     if service.starts_with("DynamoDB") {
         return dynamodb(&gate, (&function, &caller), operation, request, &headers).await;
     }
@@ -191,18 +235,16 @@ pub async fn answer(
             if !caller.may([asked]) {
                 return fault("AccessDeniedException", "the policy does not allow it");
             }
-            let trace = headers
-                .get("x-amzn-trace-id")
-                .and_then(|trace| trace.to_str().ok());
-            let hops = trace.and_then(|trace| trace.rsplit_once("Lineage=1:")?.1.parse::<u32>().ok());
-            let hops = hops.filter(|hops| *hops > 0);
-            let hops = 1 + hops.unwrap_or_else(|| gate.begun.load(Ordering::Relaxed));
+            let hops = 1 + hops(&headers).unwrap_or_else(|| gate.begun.load(Ordering::Relaxed));
             let entries = request["Entries"].as_array();
             let entries = entries.map_or(std::slice::from_ref(&request), Vec::as_slice);
             let taken = entries.iter().map(|entry| {
                 let _nobody_listens = gate.queues.send(Message {
                     queue: url.to_owned(),
-                    body: entry["MessageBody"].as_str().unwrap_or_default().to_owned(),
+                    body: {
+                        let body = entry["MessageBody"].as_str().unwrap_or_default();
+                        gate.mistakes.message(body).unwrap_or_else(|| body.to_owned())
+                    },
                     delay: Duration::from_secs(entry["DelaySeconds"].as_u64().unwrap_or_default()),
                     hops,
                 });
@@ -247,6 +289,13 @@ pub async fn answer(
     }
 }
 
+/// How many hops led to a call, where there were any.
+fn hops(headers: &HeaderMap) -> Option<u32> {
+    let trace = headers.get("x-amzn-trace-id")?.to_str().ok()?;
+    let hops = trace.rsplit_once("Lineage=1:")?.1.parse().ok()?;
+    (hops > 0).then_some(hops)
+}
+
 /// Answers an `Invoke` of Lambda's: an event that a function is handed later, and once.
 pub async fn invoke(
     State(gate): State<Arc<Gate>>,
@@ -263,6 +312,7 @@ pub async fn invoke(
         Ok(caller) => caller,
         Err(refused) => return *refused,
     };
+    gate.hear((&function, Method::POST), String::new(), &headers, &body);
     gate.note(&function, "lambda:InvokeFunction");
     if !caller.may([Request::new("lambda:InvokeFunction", invoked.as_str())]) {
         let why = "the policy does not allow it";
@@ -289,11 +339,13 @@ pub async fn invoke(
     };
     drop(functions);
     let tenant = text("x-amz-tenant-id").map(str::to_owned);
+    let tenant = tenant.map(|named| gate.mistakes.invoked(&named).unwrap_or(named));
     if let Some(why) = found.refuses(tenant.as_deref()) {
         return invalid(why);
     }
+    let after = hops(&headers).map(|hops| trace(1 + hops));
     tokio::spawn(async move {
-        match found.invoke_for(tenant.as_deref(), event).await {
+        match found.invoke_after(after, tenant.as_deref(), event).await {
             Reply::Answer(_) => {}
             other => eprintln!("{invoked} of {tenant:?} gave {other:?}"),
         }
@@ -313,6 +365,26 @@ pub async fn answer_s3(
     let [function, bucket, path @ ..] = place.as_slice() else {
         return StatusCode::NOT_FOUND.into_response();
     };
+    let said = form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(&query)
+        .finish();
+    gate.hear(
+        (function, method.clone()),
+        format!("/{bucket}/{}?{said}", utf8(path)),
+        &headers,
+        &body,
+    );
+    let wrong = |text: &String| {
+        gate.mistakes
+            .asked(function, "", text)
+            .unwrap_or_else(|| text.clone())
+    };
+    let path: Vec<String> = path.iter().map(wrong).collect();
+    let path = path.as_slice();
+    let query: BTreeMap<String, String> = query
+        .iter()
+        .map(|(name, value)| (name.clone(), wrong(value)))
+        .collect();
     let arn = format!("arn:aws:s3:::{bucket}");
     let asked = match (method.as_str(), path) {
         ("GET", []) => Request::new("s3:ListBucket", arn).with(PREFIX, query.get("prefix").cloned()),
@@ -346,6 +418,19 @@ pub async fn answer_s3(
         }
     }
     StatusCode::OK.into_response()
+}
+
+/// A key as it stands in a path.
+fn utf8(path: &[String]) -> String {
+    let key = path.first().map_or("", String::as_str);
+    key.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
 }
 
 async fn list(blobs: &Folder, query: &BTreeMap<String, String>) -> Response {
@@ -399,6 +484,17 @@ async fn dynamodb(
     gate.note(function, &format!("dynamodb:{operation}"));
     gate.consumed(function, operation, &request, &told["ConsumedCapacity"]);
     (status, [("content-type", "application/x-amz-json-1.0")], body).into_response()
+}
+
+/// The table that a request names, or the first one.
+fn table_of(request: &Value) -> &str {
+    let several = request["RequestItems"]
+        .as_object()
+        .and_then(|all| all.keys().next());
+    let parts = request["TransactItems"][0].as_object();
+    let first = parts.and_then(|part| part.values().next()?["TableName"].as_str());
+    let one = request["TableName"].as_str();
+    one.or(several.map(String::as_str)).or(first).unwrap_or_default()
 }
 
 fn written(operation: &str, request: &Value) -> String {

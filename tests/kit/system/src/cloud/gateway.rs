@@ -11,6 +11,7 @@ use futures_util::stream;
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
+use super::mistakes::Mistakes;
 use crate::policy;
 use crate::runtime_api::{Function, Reply};
 use crate::template::{ACCOUNT, REGION, Stack};
@@ -150,14 +151,25 @@ pub struct Api {
 }
 
 /// The APIs by the paths that they answer below, such as `/acme/prod`.
-#[derive(Default)]
 pub struct Apis {
     all: RwLock<BTreeMap<String, Arc<Api>>>,
     /// How many requests there were to any of them.
     pub requests: AtomicU64,
+    /// What goes wrong on purpose.
+    mistakes: Arc<Mistakes>,
 }
 
 impl Apis {
+    /// None yet.
+    #[must_use]
+    pub fn new(mistakes: Arc<Mistakes>) -> Self {
+        Self {
+            mistakes,
+            all: RwLock::default(),
+            requests: AtomicU64::new(0),
+        }
+    }
+
     /// An API begins to answer, instead of the one that was there. Its routes are those of the snapshot.
     pub fn put(&self, below: &str, mut api: Api) {
         let mut all = self.all();
@@ -346,6 +358,11 @@ pub async fn answer(State(apis): State<Arc<Apis>>, request: Request) -> Response
             .and_then(|name| told[name].as_str().map(str::to_owned));
         event["requestContext"]["authorizer"] = told;
     }
+    let sent = event["headers"][TENANT_HEADER.to_ascii_lowercase()].as_str();
+    let wrong = tenant
+        .as_deref()
+        .and_then(|told| apis.mistakes.prefix(told, sent));
+    let tenant = wrong.or(tenant);
     if let Some(tenant) = &tenant {
         name_tenant(&mut event, tenant);
     }

@@ -95,7 +95,13 @@ impl Sts {
             sessions.remove(key);
             return Err(Unknown::Expired);
         }
-        Ok(Some(found.caller.clone()))
+        let mut caller = found.caller.clone();
+        // What a role may counts for the sessions that it has, as it is now.
+        let roles = self.roles.lock().expect("no panic under the lock");
+        if let Some(now) = roles.get(&caller.policy.arn) {
+            caller.policy = now.clone();
+        }
+        Ok(Some(caller))
     }
 
     /// Answers a call of the SDK.

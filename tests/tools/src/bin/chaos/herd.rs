@@ -7,11 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use store_testing::Faults;
+
 use crate::plan::{Plan, Trouble};
 use crate::proxy::Upstreams;
 use crate::tally::{Tally, kinds};
 use crate::worker::{Accesses, LEASE, Place, Says};
 
+/// So many tenants are made known under faults as well.
+const FEW: usize = 8;
 /// How long a frozen worker stays so.
 const FROZEN: Duration = Duration::from_secs(LEASE.as_secs() + 2);
 /// A clock that is off by more than this counts as wrong, in milliseconds.
@@ -38,6 +42,8 @@ pub(crate) struct Herd {
     model: Option<(String, String)>,
     /// Whether they are as unkind as AWS.
     like_aws: bool,
+    /// How many tenants there are.
+    tenants: usize,
     place: Place,
     plan: Plan,
     /// How many lives began.
@@ -53,7 +59,7 @@ pub(crate) struct Herd {
 
 impl Herd {
     pub(crate) async fn start(
-        (workers, model, like_aws): (usize, Option<(String, String)>, bool),
+        (workers, model, like_aws, tenants): (usize, Option<(String, String)>, bool, usize),
         plan: Plan,
         place: Place,
         upstreams: Upstreams,
@@ -63,6 +69,7 @@ impl Herd {
             program: std::env::current_exe().expect("a path"),
             model,
             like_aws,
+            tenants,
             place,
             plan,
             lives: AtomicU64::new(0),
@@ -112,17 +119,23 @@ impl Herd {
             }
             founds
         };
+        // Whoever makes many tenants known would have to do it all again after each fault, and never be through.
+        let faults = match founds && self.tenants > FEW {
+            true => Faults::default(),
+            false => life.faults,
+        };
         let mut process = Command::new(&self.program)
             .arg("worker")
             .args(["--port", &port.to_string()])
             .args(founds.then_some("--founds"))
             .args(self.like_aws.then_some("--like-aws"))
+            .args(["--tenants", &self.tenants.to_string()])
             .args(["--gateway", self.place.gateway.as_str()])
             .args(["--dynamodb", self.place.dynamodb.as_str()])
             .arg("--secrets")
             .arg(&self.place.secrets)
             .args(["--skew", &life.skew.to_string()])
-            .args(["--faults", &life.faults.to_string()])
+            .args(["--faults", &faults.to_string()])
             .args(self.model.iter().flat_map(|(name, _)| ["--model", name]))
             .envs(
                 self.model

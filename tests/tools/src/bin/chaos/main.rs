@@ -83,6 +83,9 @@ struct Arguments {
     /// Queues, sweeper and gateway are as unkind as AWS's, by a clock on which a minute is a second.
     #[arg(long)]
     like_aws: bool,
+    /// How many tenants ask.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    tenants: u64,
     /// Who decides: the rules, or a scripted language model that refuses every tenth call.
     #[arg(long, value_enum, default_value = "rules")]
     model: models::Choice,
@@ -144,7 +147,12 @@ async fn run(arguments: Arguments) -> ExitCode {
     );
     let models = models::Scripted::start(arguments.model).await;
     let herd = Herd::start(
-        (count(arguments.workers), models.named(), arguments.like_aws),
+        (
+            count(arguments.workers),
+            models.named(),
+            arguments.like_aws,
+            count(arguments.tenants),
+        ),
         plan,
         place,
         proxy.upstreams.clone(),
@@ -173,7 +181,8 @@ async fn run(arguments: Arguments) -> ExitCode {
     proxy.heal();
     let rest = read::until_nothing_is_due(&store, REST).await;
     progress.abort();
-    let tables = read::tables(&store, &asked).await;
+    let customers = herd.accesses.lock().expect("no panic under the lock").clone();
+    let tables = read::tables(&store, &asked, &customers).await;
     let mut faults = check::judge(&tables, &customer.heard(), &customer.complaints());
     herd.stop();
     let lost = tally.count(kinds::KILLED) + tally.count(kinds::FROZEN);

@@ -11,7 +11,7 @@ use store::{
 };
 
 use crate::customer::Asked;
-use crate::worker::CUSTOMERS;
+use crate::worker::Access;
 
 /// How many tasks are read at once.
 const AT_ONCE: usize = 16;
@@ -108,7 +108,7 @@ pub(crate) async fn until_nothing_is_due(store: &Store, patience: Duration) -> V
 }
 
 /// Reads everything.
-pub(crate) async fn tables(store: &Store, asked: &[Asked]) -> Tables {
+pub(crate) async fn tables(store: &Store, asked: &[Asked], customers: &[Access]) -> Tables {
     let asked = futures_util::stream::iter(asked)
         .map(|one| async move { (one.clone(), logged(store, task(store, &one.key).await).await) })
         .buffer_unordered(AT_ONCE)
@@ -120,14 +120,14 @@ pub(crate) async fn tables(store: &Store, asked: &[Asked]) -> Tables {
     };
     let weather = AgentName::parse("weather").expect("a name");
     let host = AgentName::parse("host").expect("a name");
-    for (tenant, owner) in CUSTOMERS {
+    for Access { tenant, owner, .. } in customers {
         let tenant = Tenant::parse(tenant).expect("a tenant");
         let owner = Owner::parse(owner).expect("an owner");
         tables
             .specialists
             .extend(all_of(store, &tenant, &weather, &owner).await);
     }
-    let mut tenants: Vec<&str> = CUSTOMERS.iter().map(|(tenant, _)| *tenant).collect();
+    let mut tenants: Vec<&str> = customers.iter().map(|one| one.tenant.as_str()).collect();
     tenants.dedup();
     for tenant in tenants {
         let tenant = Tenant::parse(tenant).expect("a tenant");

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clap::Args;
-use domain::{Clock, SystemClock, SystemEntropy, Timestamp};
+use domain::{Clock, SystemClock, SystemEntropy, Tenant, Timestamp};
 use edge::config::Env;
 use local::{Joined, LikeAws, Models, Options, System, Tempo};
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,9 @@ pub(crate) struct WorkerArguments {
     /// Queues, sweeper and gateway are as unkind as on AWS.
     #[arg(long)]
     like_aws: bool,
+    /// How many tenants there are.
+    #[arg(long, default_value_t = 2)]
+    tenants: usize,
     /// Where it writes down the system's addresses.
     #[arg(long)]
     endpoints: Option<PathBuf>,
@@ -68,13 +71,19 @@ pub(crate) struct WorkerArguments {
 /// More tokens than any run takes.
 const TOKENS_PER_DAY: u64 = 1_000_000_000_000;
 
+/// The names of so many tenants.
+fn tenants(count: usize) -> Vec<Tenant> {
+    let name = |number: usize| match number {
+        0 => "acme".to_owned(),
+        1 => "globex".to_owned(),
+        more => format!("tenant-{more}"),
+    };
+    let parsed = (0..count).map(|number| Tenant::parse(&name(number)).expect("a tenant"));
+    parsed.collect()
+}
+
 /// Customers, two of each tenant.
-pub(crate) const CUSTOMERS: [(&str, &str); 4] = [
-    ("acme", "ann"),
-    ("acme", "ben"),
-    ("globex", "cleo"),
-    ("globex", "dan"),
-];
+const OWNERS: [&str; 2] = ["ann", "ben"];
 /// How often a worker gives out new tokens; they live five minutes.
 const TOKENS: Duration = Duration::from_secs(60);
 
@@ -87,7 +96,7 @@ pub(crate) struct Access {
     pub(crate) token: String,
 }
 
-/// The newest of each customer, in the order of [`CUSTOMERS`].
+/// The newest of each customer, always in the same order.
 pub(crate) type Accesses = Arc<Mutex<Vec<Access>>>;
 
 /// What a worker says of itself, a line each.
@@ -201,6 +210,7 @@ pub(crate) async fn work(arguments: WorkerArguments) {
     let options = Options {
         port: arguments.port,
         endpoints: arguments.endpoints,
+        tenants: tenants(arguments.tenants),
         models,
         plan_approval: arguments.plan_approval,
         joined: Some(Joined {
@@ -230,7 +240,7 @@ pub(crate) async fn work(arguments: WorkerArguments) {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         std::process::exit(0);
     });
-    Says::Admits(accesses(&system)).out();
+    Says::Admits(accesses(&system, arguments.tenants)).out();
     Says::Ready.out();
     let mut admitted = std::time::Instant::now();
     loop {
@@ -238,29 +248,31 @@ pub(crate) async fn work(arguments: WorkerArguments) {
         let counted = counts.0.lock().expect("no panic under the lock").clone();
         Says::Met(injector.injected(), counted).out();
         if admitted.elapsed() > TOKENS {
-            Says::Admits(accesses(&system)).out();
+            Says::Admits(accesses(&system, arguments.tenants)).out();
             admitted = std::time::Instant::now();
         }
     }
 }
 
-fn accesses(system: &System) -> Vec<Access> {
+fn accesses(system: &System, count: usize) -> Vec<Access> {
     let endpoints = serde_json::to_value(system.endpoints()).expect("endpoints are JSON");
-    CUSTOMERS
+    let tenants = tenants(count);
+    let customers = tenants
         .iter()
-        .map(|(tenant, owner)| {
-            let host = endpoints["tenants"][tenant]["host_agent"]
-                .as_str()
-                .expect("a URL");
-            let host = host.trim_end_matches('/').to_owned();
-            Access {
-                token: system
-                    .token(tenant, owner, &host)
-                    .expect("a tenant of the system"),
-                tenant: (*tenant).to_owned(),
-                owner: (*owner).to_owned(),
-                host,
-            }
-        })
-        .collect()
+        .flat_map(|tenant| OWNERS.map(|owner| (tenant.name(), owner)));
+    let access = |(tenant, owner): (&str, &str)| {
+        let host = endpoints["tenants"][tenant]["host_agent"]
+            .as_str()
+            .expect("a URL");
+        let host = host.trim_end_matches('/').to_owned();
+        Access {
+            token: system
+                .token(tenant, owner, &host)
+                .expect("a tenant of the system"),
+            tenant: tenant.to_owned(),
+            owner: owner.to_owned(),
+            host,
+        }
+    };
+    customers.map(access).collect()
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { send } from '../api.ts';
 import { Sure } from '../parts/dialog.tsx';
 import { Problem, useDoing } from '../parts/doing.tsx';
+import { Grid } from '../parts/grid.tsx';
 import { queries } from '../queries.ts';
 import { count, dollars, say, words } from '../words.ts';
 
@@ -36,14 +37,15 @@ export function PlanUsed({ plan, usageKey }: { plan: z.infer<typeof Plan>; usage
     <>
       <h2>{words.servicePlan}</h2>
       {isPaused ? <p className="problem" role="status">{words.paused}</p> : null}
-      <dl className="beside">
-        <div><dt>{words.servicePlan}</dt><dd>{name ?? words.noPlan}</dd></div>
-        {rows.map(([of, used, most]) => <div key={of}><dt>{of}</dt><dd>{used}{typeof most === 'number' ? ` / ${count(most)}` : ''}</dd></div>)}
-      </dl>
+      <Grid label={words.servicePlan} heads={[name ?? words.noPlan, words.used, words.atMost]} numbers={[1, 2]}>
+        {rows.map(([of, used, most]) => <tr key={of}><td>{of}</td><td className="number">{used}</td><td className="number">{typeof most === 'number' ? count(most) : '–'}</td></tr>)}
+      </Grid>
       <p className="soft">{say('whoChangesPlan', { command: 'switchyard tenant plan' })}</p>
-      {isPaused
-        ? <button type="button" className="primary" disabled={isBusy} onClick={() => void pause(null)}>{words.goOn}</button>
-        : <Sure does={words.pause} disabled={isBusy} then={() => pause('on')} />}
+      <div className="card-row">
+        {isPaused
+          ? <button type="button" className="primary" disabled={isBusy} onClick={() => void pause(null)}>{words.goOn}</button>
+          : <Sure does={words.pause} disabled={isBusy} then={() => pause('on')} />}
+      </div>
       <Problem text={problem} />
     </>
   );

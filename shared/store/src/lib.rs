@@ -31,6 +31,7 @@ mod count;
 mod dynamo;
 mod erasure;
 mod error;
+mod export;
 mod grants;
 mod identity;
 mod ledger;
@@ -65,6 +66,7 @@ pub use cards::{
 pub use count::{Calls, Capacity, counted, measured};
 pub use erasure::{Erasure, Erasures};
 pub use error::StoreError;
+pub use export::Export;
 pub use grants::{Claim, ConsentWrite, GivenGrant, Grants, StoredGrant};
 pub use identity::{
     Brake, Client, Code, Family, HOST_CLIENT, Identity, LOCKED_FOR, Login, MOST_FAILURES, MOST_SOURCES,
@@ -292,6 +294,12 @@ impl Store {
     #[must_use]
     pub fn erasures(&self) -> Erasures<'_> {
         Erasures { store: self }
+    }
+
+    /// Writes archives of tenants.
+    #[must_use]
+    pub fn export(&self) -> Export<'_> {
+        Export { store: self }
     }
 
     /// What language models took.

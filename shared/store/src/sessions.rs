@@ -23,9 +23,10 @@ use crate::dynamo::Written;
 use crate::tasks::expiry;
 use crate::{Store, StoreError};
 
-pub(crate) use chats::{CHAT, owner_partition as chats_partition};
+pub(crate) use chats::{CHAT, chat_place, owner_partition as chats_partition};
 pub use chats::{Chat, Opened};
 pub use feedback::Verdict;
+pub(crate) use files::{BLOB, BYTES, PIECE};
 pub use live::{LiveSession, SignedIn};
 pub(crate) use members::PERSON;
 pub use members::{Access, Member};

@@ -26,7 +26,7 @@ const GROUPS: usize = 4;
 /// Longer than those who work on a canceled task may take to hear of it.
 const HEARD: u64 = 700;
 
-fn person_of(who: &Owner, n: usize) -> Person {
+pub(crate) fn person_of(who: &Owner, n: usize) -> Person {
     Person {
         issuer: "https://login.example".to_owned(),
         subject: who.clone(),

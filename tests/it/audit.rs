@@ -893,6 +893,12 @@ async fn operators(local: &Local, heard: &mut Heard) {
             ("keys.rotate", "operator", "session", "done"),
         ),
         (
+            Method::GET,
+            "/tenants/initech/export",
+            Value::Null,
+            ("tenant.export", "operator", "initech.", "done"),
+        ),
+        (
             Method::DELETE,
             "/tenants/initech",
             Value::Null,

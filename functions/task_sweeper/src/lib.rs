@@ -17,7 +17,6 @@ use edge::{Error, Function, Ground};
 use routes::Routes;
 
 pub use config::Config;
-pub use timer::SEALS;
 
 pub use edge::sweep::{Looks, State, Sweeper, Swept, sweep, sweep_for};
 

@@ -5,14 +5,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use auth::card_signature::CardKeys;
+use edge::audit::SEALS;
 use edge::sweep::Sweeper;
 use edge::{Ground, ScheduleError, ScheduleHandler};
 use serde_json::Value;
 use store::{BlobKey, StoreError};
 use tokio::sync::Mutex;
-
-/// What the keys that seals are signed with are for: they follow from the sweeper's sealing keys.
-pub const SEALS: &str = "audit";
 
 /// How long sealing goes on: what is left is sealed with the next minute.
 const LONGEST: Duration = Duration::from_secs(45);

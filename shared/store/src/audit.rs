@@ -128,6 +128,8 @@ actions! {
     TenantResume = "tenant.resume",
     /// A tenant's settings were changed.
     TenantSet = "tenant.set",
+    /// All that is kept of a tenant was exported.
+    TenantExport = "tenant.export",
     /// What a removed tenant left was deleted.
     TenantPurge = "tenant.purge",
     /// A user was added.

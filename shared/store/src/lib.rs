@@ -230,6 +230,14 @@ impl Store {
         schema::create(self).await
     }
 
+    /// The AWS account that the tables are in.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn account(&self) -> Result<String, StoreError> {
+        schema::account(self).await
+    }
+
     /// Tasks, their events, what is due, and their push configurations.
     #[must_use]
     pub fn tasks(&self) -> Tasks<'_> {

@@ -219,7 +219,11 @@ impl Store {
     /// The audit, as of now.
     #[must_use]
     pub fn audit(&self, now: Timestamp) -> audit::Audit<'_> {
-        audit::Audit { store: self, now }
+        audit::Audit {
+            store: self,
+            now,
+            ships_to: None,
+        }
     }
 
     /// Creates the tables that are not there yet: for the local system and for tests.

@@ -31,7 +31,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use url::Url;
 
-pub use gate::{Gate, Message, Usage, Write, trace};
+pub use gate::{Gate, Message, Usage, Write, open_bucket, trace};
 pub use gateway::{Route, routes};
 pub use operator::Asked;
 

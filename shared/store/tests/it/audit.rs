@@ -62,7 +62,8 @@ async fn a_users_word_is_told_in_the_write_that_has_it_and_once() {
         revision
     };
     let commit = async |revision: &Revision| {
-        let committed = store.tasks().commit(revision, Due::Keep, LeaseAfter::Keep);
+        let tasks = store.tasks();
+        let committed = tasks.commit(revision, Due::Keep, LeaseAfter::Keep);
         let (committed, calls) = store::counted(committed).await;
         (committed.unwrap(), calls.total())
     };

@@ -748,11 +748,11 @@ async fn consents(local: &Local, heard: &mut Heard) {
             &[("consent.give", "guest-", &asked.task_id(), "done")],
         )
         .await;
-    agreed(&third, heard).await;
+    agreed(local, &third, heard).await;
 }
 
-/// A plan that its user agrees to, and what an agent that asks for a sign-in said, which goes to another with their word alone.
-async fn agreed(user: &User, heard: &mut Heard) {
+/// A plan that its user agrees to, and what goes with their word alone to an agent that changes something.
+async fn agreed(local: &Local, user: &User, heard: &mut Heard) {
     let prompt = "Where is my order 1003? Then write a report on it";
     let plan = user.chat("agreed", "m1", prompt).await.task_id();
     user.until(&plan, &["input-required"]).await;
@@ -761,16 +761,36 @@ async fn agreed(user: &User, heard: &mut Heard) {
     heard
         .step("a plan's start", &[("plan.approve", "guest-", &plan, "done")])
         .await;
-    user.until(&plan, &["input-required"]).await;
-    user.chat("agreed", "m3", "yes").await;
-    let released = format!("{plan}/1");
+    user.until(&plan, &["completed"]).await;
+
+    let place = MockServer::start().await;
+    let card = json!({
+        "name": "Siren", "description": "Sounds the siren", "version": "1", "protocolVersion": "0.3.0", "url": place.uri(),
+        "preferredTransport": "JSONRPC", "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "sound", "name": "Sound", "description": "Sounds the siren", "tags": ["type:siren", "effect:write"]}],
+    });
+    let says = ResponseTemplate::new(200).set_body_json(card);
+    Mock::given(path("/card")).respond_with(says).mount(&place).await;
+    let body = json!({ "cardUrl": format!("{}/card", place.uri()), "scope": "global" });
+    let (status, agent) = registry(local, Method::POST, "/agents", Some(body)).await;
+    assert!(status.is_success(), "{agent}");
+    let sound = user
+        .chat("sound", "m1", "/agent siren Sound the siren")
+        .await
+        .task_id();
+    user.until(&sound, &["input-required"]).await;
+    heard.step("what it would send", &[]).await;
+    user.chat("sound", "m2", "yes").await;
+    let released = format!("{sound}/0");
     heard
         .step(
             "what it sends",
             &[("effect.release", "guest-", &released, "done")],
         )
         .await;
-    user.until(&plan, &["completed"]).await;
+    let id = agent["id"].as_str().expect("an id");
+    let (status, _) = registry(local, Method::DELETE, &format!("/agents/{id}"), None).await;
+    assert_eq!(status, StatusCode::NO_CONTENT);
 }
 
 /// What operators do.

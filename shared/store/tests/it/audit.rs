@@ -232,6 +232,7 @@ async fn what_is_sealed_lies_elsewhere_before_it_is_in_the_table() {
     assert_eq!((shipped.len(), seals.len()), (2, 2));
     let mut names = Vec::new();
     for (number, one) in (1..).zip(&shipped) {
+        let place = number.to_string();
         assert_eq!(one.key.owner(), format!("acme#seals#{number:012}"));
         let bytes = folder.get(&one.key, 1_000_000).await.unwrap().unwrap();
         let lines = std::str::from_utf8(&bytes).unwrap().lines();
@@ -239,7 +240,7 @@ async fn what_is_sealed_lies_elsewhere_before_it_is_in_the_table() {
         let (seal, told) = lines.split_first().unwrap();
         let kept = seals
             .iter()
-            .find(|kept| kept["number"]["N"] == number.to_string())
+            .find(|kept| kept["number"]["N"].as_str() == Some(place.as_str()))
             .unwrap();
         assert_eq!(seal["hash"], kept["hash"]["S"]);
         assert_eq!(seal["entries"].as_array().unwrap().len(), told.len());

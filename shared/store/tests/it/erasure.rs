@@ -354,7 +354,7 @@ async fn who_is_erased_leaves_nothing_wherever_the_process_dies() {
     all_erased_by(|requests| {
         let dies = |seed: u64| Fate {
             requests: (requests * (2 * seed - 1)) / (2 * SEEDS),
-            does_one_more: seed % 2 == 0,
+            does_one_more: seed.is_multiple_of(2),
         };
         (1..=SEEDS).map(dies).collect()
     })

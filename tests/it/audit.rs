@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use auth::SigningKey;
 use domain::{Clock, ExposeSecret, SecretString, SettingChange, Tenant, Timestamp};
+use host_agent::PlanApproval;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use local::Options;
 use reqwest::{Method, StatusCode};
@@ -204,7 +205,11 @@ async fn each_action_is_logged_once_with_who_did_what_from_where() {
     let kept = Kept::default();
     let subscriber = tracing_subscriber::registry().with(kept.clone());
     tracing::subscriber::set_global_default(subscriber).expect("the only one of this process");
-    let local = Local::start_as(Options::default()).await;
+    let local = Local::start_as(Options {
+        plan_approval: PlanApproval::Always,
+        ..Options::default()
+    })
+    .await;
     let secrets = ["ada", "olga"].map(|name| demo(&local, name)["password"].as_str().unwrap().to_owned());
     let mut heard = Heard {
         kept,
@@ -720,7 +725,10 @@ async fn consents(local: &Local, heard: &mut Heard) {
     heard
         .step(
             "in another browser",
-            &[("consent.hold", "unknown", &asked.task_id(), "done")],
+            &[
+                ("chat.guest", "guest-", "session", "done"),
+                ("consent.hold", "unknown", &asked.task_id(), "done"),
+            ],
         )
         .await;
     let code = code_on(&page);
@@ -740,6 +748,49 @@ async fn consents(local: &Local, heard: &mut Heard) {
             &[("consent.give", "guest-", &asked.task_id(), "done")],
         )
         .await;
+    agreed(local, &third, heard).await;
+}
+
+/// A plan that its user agrees to, and what goes with their word alone to an agent that changes something.
+async fn agreed(local: &Local, user: &User, heard: &mut Heard) {
+    let prompt = "Where is my order 1003? Then write a report on it";
+    let plan = user.chat("agreed", "m1", prompt).await.task_id();
+    user.until(&plan, &["input-required"]).await;
+    heard.step("a plan", &[]).await;
+    user.chat("agreed", "m2", "yes").await;
+    heard
+        .step("a plan's start", &[("plan.approve", "guest-", &plan, "done")])
+        .await;
+    user.until(&plan, &["completed"]).await;
+
+    let place = MockServer::start().await;
+    let card = json!({
+        "name": "Siren", "description": "Sounds the siren", "version": "1", "protocolVersion": "0.3.0", "url": place.uri(),
+        "preferredTransport": "JSONRPC", "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "sound", "name": "Sound", "description": "Sounds the siren", "tags": ["type:siren", "effect:write"]}],
+    });
+    let says = ResponseTemplate::new(200).set_body_json(card);
+    Mock::given(path("/card")).respond_with(says).mount(&place).await;
+    let body = json!({ "cardUrl": format!("{}/card", place.uri()), "scope": "global" });
+    let (status, agent) = registry(local, Method::POST, "/agents", Some(body)).await;
+    assert!(status.is_success(), "{agent}");
+    let sound = user
+        .chat("sound", "m1", "/agent siren Sound the siren")
+        .await
+        .task_id();
+    user.until(&sound, &["input-required"]).await;
+    heard.step("what it would send", &[]).await;
+    user.chat("sound", "m2", "yes").await;
+    let released = format!("{sound}/0");
+    heard
+        .step(
+            "what it sends",
+            &[("effect.release", "guest-", &released, "done")],
+        )
+        .await;
+    let id = agent["id"].as_str().expect("an id");
+    let (status, _) = registry(local, Method::DELETE, &format!("/agents/{id}"), None).await;
+    assert_eq!(status, StatusCode::NO_CONTENT);
 }
 
 /// What operators do.
@@ -831,7 +882,7 @@ async fn operators(local: &Local, heard: &mut Heard) {
         .await;
 
     let mut prefix = String::new();
-    let steps: [(Method, &str, Value, Wanted<'_>); 11] = [
+    let steps: [(Method, &str, Value, Wanted<'_>); 12] = [
         (
             Method::POST,
             "/tenants",
@@ -891,6 +942,12 @@ async fn operators(local: &Local, heard: &mut Heard) {
             "/keys/rotate",
             json!({ "keys": { "session": "acme" }, "force": true }),
             ("keys.rotate", "operator", "session", "done"),
+        ),
+        (
+            Method::GET,
+            "/tenants/initech/export",
+            Value::Null,
+            ("tenant.export", "operator", "initech.", "done"),
         ),
         (
             Method::DELETE,

@@ -2,12 +2,21 @@
 //! search for credentials, the tables of a stage.
 
 use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
 
-use domain::{Clock as _, Owner, SystemClock, SystemEntropy, Tenant};
+use auth::Sealer;
+use auth::card_signature::CardKeys;
+use domain::{ChatId, Clock as _, ExposeSecret as _, MessageId, Owner, SystemClock, SystemEntropy, Tenant};
 use idp::NewClient;
-use store::{Profile, Store, Tables, User, person_id};
+use serde_json::json;
+use store::audit::{Action, Actor, DONE};
+use store::{BlobScope, Blobs as _, Folder, Opened, Profile, Store, StoredMessage, Tables, User, person_id};
 use system_testing::binary;
 use system_testing::cloud::Cloud;
+use system_testing::cloud::open_bucket;
+use wiremock::matchers::body_string_contains;
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::purged;
 
@@ -340,10 +349,13 @@ async fn a_removed_tenant_is_purged_on_aws_by_a_program_that_is_killed_again_and
     let store = Store::new(&database.config(), Tables::prefixed("switchyard-prod-"));
     store.create_tables().await.unwrap();
     let url = database.url().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let bucket = open_bucket(Folder::new(folder.path())).await;
     let program = |name: &str| {
         let mut command = Command::new(binary::path("switchyard-operator"));
         command.args(["purge", "--tenant", name, "--stage", "prod"]);
         command.env("AWS_ENDPOINT_URL_DYNAMODB", &url);
+        command.env("AWS_ENDPOINT_URL_S3", &bucket);
         command
             .env("HOME", "/nonexistent")
             .env("AWS_EC2_METADATA_DISABLED", "true");
@@ -354,4 +366,142 @@ async fn a_removed_tenant_is_purged_on_aws_by_a_program_that_is_killed_again_and
         command
     };
     purged::by_a_program_that_is_killed(&url, program).await;
+}
+
+/// As an operator's shell does it, with what lies in the bucket.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "the program for AWS has crates of its own: `tests/run operator` builds it, then runs this"]
+async fn an_archive_the_audit_an_erasure_and_a_purge_on_aws_reach_the_bucket() {
+    let (_, database) = store_testing::start_apart(None).await;
+    let folder = tempfile::tempdir().unwrap();
+    let blobs = Folder::new(folder.path().join("bucket"));
+    let tables = Tables::prefixed("switchyard-prod-");
+    let store = Store::new(&database.config(), tables).with_blobs(Arc::new(blobs.clone()));
+    store.create_tables().await.unwrap();
+    let (acme, now) = (Tenant::parse("acme").unwrap(), SystemClock.now());
+    store.tenants().add(&acme).await.unwrap();
+    is_there(&store, &acme).await;
+    let guest = Owner::guest("0a0a0a0a-0000-4000-8000-000000000001").unwrap();
+    let says = async |chat: &str| {
+        let chat = ChatId::parse(chat).unwrap();
+        let Opened::New(chat) = store
+            .sessions()
+            .open_chat(&acme, &guest, &chat, "Files", now)
+            .await
+            .unwrap()
+        else {
+            panic!("there was a chat")
+        };
+        let message = StoredMessage {
+            id: MessageId::parse("m").unwrap(),
+            at: now,
+            body: json!({}),
+            edits: 0,
+        };
+        let files = ["canary".repeat(5000).into_bytes()];
+        let first = (&message, true);
+        store
+            .sessions()
+            .add_with_files(&acme, chat.place(), first, &files)
+            .await
+            .unwrap();
+    };
+    says("one").await;
+    let new = domain::NewTask {
+        id: domain::TaskId::random(&SystemEntropy),
+        tenant: acme.clone(),
+        agent: domain::AgentName::parse("host").unwrap(),
+        context_id: domain::ContextId::parse("c").unwrap(),
+        owner: guest.clone(),
+        message: domain::Message::user(MessageId::parse("m").unwrap(), vec![domain::Part::text("Oslo?")]),
+        trace: None,
+    };
+    store
+        .ledger()
+        .admit(&domain::Task::create(new, now))
+        .await
+        .unwrap();
+
+    // What the sweeper has sealed some minutes ago.
+    let key = Sealer::generate_key(&SystemEntropy);
+    let secret = json!([["k1", key.expose_secret()]]).to_string();
+    let keys = CardKeys::of(
+        &Sealer::new(vec![("k1".into(), key)]).unwrap(),
+        edge::audit::SEALS,
+    )
+    .unwrap();
+    let sign = |bytes: &[u8]| {
+        keys.sign(bytes, None)
+            .ok()
+            .map(|signed| [signed.protected, signed.signature])
+    };
+    let told = store.audit(now.before(Duration::from_secs(300)));
+    told.tell(Action::UserAdd, Some(&acme), Actor::Operator, "ada", DONE)
+        .await;
+    assert_eq!(store.audit(now).seal(&sign).await.unwrap(), 1);
+    let secrets = MockServer::start().await;
+    let answer = json!({ "ARN": "a", "Name": "audit-sealing-keys", "SecretString": secret });
+    let asked = body_string_contains("switchyard/prod/audit-sealing-keys");
+    let answers = Mock::given(asked).respond_with(ResponseTemplate::new(200).set_body_json(answer));
+    answers.mount(&secrets).await;
+
+    let bucket = open_bucket(blobs.clone()).await;
+    let run = async |words: &[&str]| {
+        let mut command = Command::new(binary::path("switchyard"));
+        command
+            .args(words)
+            .args(["--aws", "--json"])
+            .current_dir(folder.path());
+        command
+            .env("AWS_ENDPOINT_URL_DYNAMODB", database.url().as_str())
+            .env("AWS_ENDPOINT_URL_S3", &bucket)
+            .env("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets.uri())
+            .env("HOME", "/nonexistent")
+            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .env("AWS_ACCESS_KEY_ID", "k")
+            .env("AWS_SECRET_ACCESS_KEY", "s")
+            .env("AWS_REGION", "eu-north-1")
+            .env_remove("AWS_PROFILE");
+        let ended = tokio::task::spawn_blocking(move || command.output().unwrap());
+        let ended = ended.await.unwrap();
+        let why = String::from_utf8(ended.stderr).unwrap();
+        let told = String::from_utf8(ended.stdout).unwrap();
+        let told = serde_json::from_str::<serde_json::Value>(&told).unwrap_or_default();
+        (ended.status.success(), told, why)
+    };
+    let left = async || blobs.list(&BlobScope::All, None).await.unwrap().len();
+
+    let (done, told, why) = run(&["tenant", "export", "acme"]).await;
+    assert!(done && told["bytes"].as_u64() > Some(30_000), "{told}{why}");
+    let archive = std::fs::read(folder.path().join("acme.tar")).unwrap();
+    let text = String::from_utf8_lossy(&archive);
+    assert!(text.contains("manifest.json") && text.contains(&"canary".repeat(5000)));
+    let (done, _, why) = run(&["tenant", "export", "acme"]).await;
+    assert!(!done && why.contains("acme.tar is there already"), "{why}");
+    let (done, _, why) = run(&["tenant", "export", "nobody"]).await;
+    assert!(!done && why.contains("there is no tenant nobody here"), "{why}");
+    assert!(!folder.path().join("nobody.tar").exists());
+
+    let (done, told, why) = run(&["audit", "--tenant", "acme"]).await;
+    assert!(done && told["entries"][0]["object"] == "ada", "{told}{why}");
+    let (done, told, why) = run(&["audit", "--tenant", "acme", "--verify"]).await;
+    assert!(
+        done && told["seals"] == 1 && told["faults"] == json!([]),
+        "{told}{why}"
+    );
+    let entries = database.items("switchyard-prod-audit", "acme#audit");
+    database.delete("switchyard-prod-audit", &entries[0]);
+    let (done, told, _) = run(&["audit", "--tenant", "acme", "--verify"]).await;
+    assert!(!done && told["faults"][0]["fault"] == "removed", "{told}");
+
+    assert_eq!(left().await, 1);
+    let (done, told, why) = run(&["user", "erase", guest.as_str(), "--tenant", "acme"]).await;
+    assert!(done && told["erased"][0]["erased"]["blobs"] == 1, "{told}{why}");
+    assert_eq!(left().await, 0);
+    says("two").await;
+    assert_eq!(left().await, 1);
+    store.tenants().remove(&acme).await.unwrap();
+    let (done, told, why) = run(&["tenant", "purge", "acme"]).await;
+    assert!(done && told["removed"]["blobs"] == 1, "{told}{why}");
+    assert_eq!(left().await, 0);
 }

@@ -1,5 +1,6 @@
 //! The sweeper's settings.
 
+use edge::blobs::Bucket;
 use edge::config::{ConfigError, Env};
 
 /// The sweeper's settings: those of the platform, of which the queues of all agents (`WAKE_QUEUES`) must be there.
@@ -12,6 +13,8 @@ pub struct Config {
     /// Whether large things lie in a bucket (`BLOBS_BUCKET`): in a folder of the local system nothing is removed by the clock, which may be
     /// moved there.
     pub tidies: bool,
+    /// `AUDIT_BUCKET`: where sealed entries of the audit go beside the table.
+    pub audit_bucket: Option<Bucket>,
 }
 
 impl Config {
@@ -24,11 +27,20 @@ impl Config {
         let looks = env.or("SWEEP_LOOKS", 1);
         let sealing_keys = env.optional("SEALING_KEYS_SECRET");
         let bucket = env.optional::<String>("BLOBS_BUCKET");
+        let (audit, endpoint) = (env.optional("AUDIT_BUCKET"), env.optional("AWS_ENDPOINT_URL_S3"));
+        let (endpoint, region) = (endpoint?, env.optional("AWS_REGION")?);
+        let audit_bucket = audit?.map(|name| Bucket {
+            name,
+            endpoint,
+            region,
+            ..Bucket::default()
+        });
         queues.map(|_| ())?;
         Ok(Self {
             looks: looks?,
             sealing_keys: sealing_keys?,
             tidies: bucket?.is_some(),
+            audit_bucket,
         })
     }
 }

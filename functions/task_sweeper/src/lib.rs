@@ -13,11 +13,11 @@ mod timer;
 
 use std::time::Duration;
 
+use edge::blobs::{Bucket, S3Blobs};
 use edge::{Error, Function, Ground};
 use routes::Routes;
 
 pub use config::Config;
-pub use timer::SEALS;
 
 pub use edge::sweep::{Looks, State, Sweeper, Swept, sweep, sweep_for};
 
@@ -44,5 +44,10 @@ pub async fn build(ground: Ground, config: Config) -> Result<Function, Error> {
             every: EVERY,
         },
     });
-    Ok(Function::new(router).with_schedule(Timer::new(sweeper, ground, config.sealing_keys, config.tidies)))
+    let archive = config.audit_bucket.map(|bucket| {
+        let caller = ground.caller.clone();
+        S3Blobs::new(Bucket { caller, ..bucket }, &ground.outbound, &ground.clock)
+    });
+    let timer = Timer::new(sweeper, ground, config.sealing_keys, config.tidies);
+    Ok(Function::new(router).with_schedule(timer.shipping_to(archive)))
 }

@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use auth::card_signature::CardKeys;
+use edge::audit::SEALS;
+use edge::blobs::S3Blobs;
 use edge::sweep::Sweeper;
 use edge::{Ground, ScheduleError, ScheduleHandler};
 use serde_json::Value;
-use store::{BlobKey, StoreError};
+use store::{BlobKey, Blobs, StoreError};
 use tokio::sync::Mutex;
-
-/// What the keys that seals are signed with are for: they follow from the sweeper's sealing keys.
-pub const SEALS: &str = "audit";
 
 /// How long sealing goes on: what is left is sealed with the next minute.
 const LONGEST: Duration = Duration::from_secs(45);
@@ -33,6 +32,8 @@ pub(crate) struct Timer {
     /// Whether it looks for large things of nobody.
     tidies: bool,
     tidied: Mutex<Tidied>,
+    /// Where sealed entries of the audit go beside the table.
+    archive: Option<S3Blobs>,
 }
 
 /// How far a night's look at large things is.
@@ -64,7 +65,13 @@ impl Timer {
             ground,
             keys,
             minute: AtomicI64::new(i64::MIN),
+            archive: None,
         }
+    }
+
+    /// The same, which has sealed entries of the audit go there.
+    pub(crate) fn shipping_to(self, archive: Option<S3Blobs>) -> Self {
+        Self { archive, ..self }
     }
 
     async fn tidy(&self) -> Result<(), StoreError> {
@@ -106,7 +113,8 @@ impl Timer {
             let signed = keys.sign(bytes, None).ok()?;
             Some([signed.protected, signed.signature])
         };
-        let audit = self.ground.store.audit(now);
+        let place = self.archive.as_ref().map(|archive| archive as &dyn Blobs);
+        let audit = self.ground.store.audit(now).shipping_to(place);
         tokio::time::timeout(LONGEST, audit.seal(&sign)).await??;
         self.minute.store(minute, Ordering::Relaxed);
         Ok(())

@@ -1,10 +1,13 @@
 //! `switchyard audit`: who did what, and whether that is what was sealed.
 
+use std::process::Stdio;
+
 use clap::Args;
 use domain::{Tenant, Timestamp};
 use serde_json::Value;
 
 use super::Failure;
+use super::orders::operator;
 use super::place::{RunningSystem, admin};
 use crate::client::Call;
 
@@ -22,6 +25,12 @@ pub(super) struct Audit {
     /// Not before this time, such as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
+    /// Look on AWS, with this machine's AWS credentials, profile and region
+    #[arg(long, conflicts_with_all = ["data", "endpoints"])]
+    aws: bool,
+    /// The platform's stage on AWS
+    #[arg(long, default_value = "prod", requires = "aws")]
+    stage: String,
 }
 
 fn time(text: &str) -> Result<Timestamp, String> {
@@ -30,20 +39,10 @@ fn time(text: &str) -> Result<Timestamp, String> {
 
 impl Audit {
     pub(super) async fn run(self) -> Result<(), Failure> {
-        let of = self.tenant.as_ref();
-        let of = of.map_or_else(
-            || "/audit".to_owned(),
-            |name| format!("/tenants/{}/audit", name.name()),
-        );
-        let since = self
-            .since
-            .map(|since| format!("&since={since}"))
-            .unwrap_or_default();
-        let path = format!("{of}?verify={}{since}", self.verify);
-        let told = self
-            .place
-            .ask(|endpoints| Call::get(admin(endpoints, &path)))
-            .await?;
+        let told = match self.aws {
+            true => self.on_aws()?,
+            false => self.here().await?,
+        };
         if crate::out::is_json() {
             crate::out::event(&told);
         } else if self.verify {
@@ -63,6 +62,42 @@ impl Audit {
                 "{faults} things are not as they were sealed"
             ))),
         }
+    }
+
+    async fn here(&self) -> Result<Value, Failure> {
+        let of = self.tenant.as_ref();
+        let of = of.map_or_else(
+            || "/audit".to_owned(),
+            |name| format!("/tenants/{}/audit", name.name()),
+        );
+        let since = self
+            .since
+            .map(|since| format!("&since={since}"))
+            .unwrap_or_default();
+        let path = format!("{of}?verify={}{since}", self.verify);
+        self.place
+            .ask(|endpoints| Call::get(admin(endpoints, &path)))
+            .await
+    }
+
+    fn on_aws(&self) -> Result<Value, Failure> {
+        let mut command = operator()?;
+        command.args(["audit", "--stage", &self.stage]);
+        if let Some(tenant) = &self.tenant {
+            command.args(["--tenant", tenant.name()]);
+        }
+        if let Some(since) = self.since {
+            command.args(["--since", &since.to_string()]);
+        }
+        command.args(self.verify.then_some("--verify"));
+        let output = command
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(Failure::other)?;
+        if !output.status.success() {
+            return Err(Failure::other("the audit was not read"));
+        }
+        serde_json::from_slice(&output.stdout).map_err(Failure::other)
     }
 }
 

@@ -193,6 +193,13 @@ impl Begun {
         set.split(';').next().map(|pair| pair.trim().to_owned())
     }
 
+    /// The next piece of the body; none behind its end.
+    pub(crate) async fn piece(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
+        let piece = self.response.chunk().await;
+        let piece = piece.map_err(|_| ClientError::BrokeOff(self.url.clone()))?;
+        Ok(piece.map(Vec::from))
+    }
+
     pub(crate) async fn json(self) -> Result<Value, ClientError> {
         let bytes = self
             .response

@@ -51,6 +51,7 @@ mod tasks;
 mod tenant;
 mod tenant_at;
 mod tenant_aws;
+mod tenant_export;
 mod token;
 mod trying;
 mod up;

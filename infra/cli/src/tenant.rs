@@ -16,6 +16,7 @@ use super::plan::Plan;
 use super::pooled::{PooledRecord, PooledSecret};
 use super::tenant_at::At;
 use super::tenant_aws::{MovedTenant, NewTenant, OldTenant};
+use super::tenant_export::Export;
 use crate::client::Call;
 use local::data::endpoints::{DemoUser, TenantEndpoints};
 use local::functions::identity;
@@ -33,6 +34,8 @@ pub(super) enum TenantCommand {
     Move(MovedTenant),
     /// Delete from the tables what removed tenants of this name left there; if interrupted, run it again
     Purge(Purge),
+    /// Write all that is kept of a tenant into an archive: tasks, chats, files, agents, grants, audit; no secrets
+    Export(Export),
     /// Suspend a tenant: nobody is let in, running work is parked and kept
     Suspend(Held),
     /// Resume a suspended tenant
@@ -171,6 +174,7 @@ impl TenantCommand {
             Self::Remove(removed) if removed.aws.is_asked() => removed.aws.remove(removed.name),
             Self::Remove(removed) => removed.run().await,
             Self::Purge(purge) => purge.run().await,
+            Self::Export(export) => export.run().await,
             Self::Suspend(Held { name, at }) => at.hold(&name, true).await,
             Self::Resume(Held { name, at }) => at.hold(&name, false).await,
             Self::Set(Set { name, changes, at }) | Self::Unset(Unset { name, changes, at }) => {

@@ -6,14 +6,22 @@
 //! language models took, for `switchyard usage --aws`; `switchyard-operator user` lists, stores and removes users of a tenant's authorization
 //! server and ends sign-ins, for `switchyard user add|list|reset|remove|end --aws`, which makes passwords and their hashes itself: a user
 //! comes as one line of JSON on the standard input. `switchyard-operator purge` removes what removed tenants of a name left,
-//! for `switchyard tenant purge --aws`.
+//! for `switchyard tenant purge --aws`, `switchyard-operator export` writes a tenant's archive on the standard output, and `switchyard-operator audit`
+//! tells as JSON what the audit has, or what a look at it against its seals found.
 
 use std::io::{BufRead, Read, Write as _};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use domain::{Clock as _, Owner, SystemClock, Tenant};
+use domain::{Clock as _, Owner, SystemClock, Tenant, Timestamp};
+use edge::aws::Caller;
+use edge::blobs::{Bucket, S3Blobs};
+use edge::config::{Platform, ThisMachine};
+use edge::secrets::SecretsPlace;
+use edge::{BuildError, Ground};
 use store::{HOST_CLIENT, IMPORTED_MAX, ImportError, ImportedOrder, Store, Tables, User};
+use url::Url;
 
 /// What the command `switchyard` does on AWS
 #[derive(Parser)]
@@ -31,6 +39,10 @@ enum Command {
     Usage(Usage),
     /// Remove what removed tenants of a name left in the tables, and tell what that was, as JSON
     Purge(Purge),
+    /// Write all that is kept of a tenant on the standard output, as a tar
+    Export(Whose),
+    /// Tell what the audit has of a tenant, or of the platform, as JSON
+    Audit(Audit),
     /// Look after people of a tenant
     #[command(subcommand)]
     User(People),
@@ -104,6 +116,26 @@ struct Purge {
 }
 
 #[derive(clap::Args)]
+struct Audit {
+    /// Whose; the platform's own where nobody is named
+    #[arg(long)]
+    tenant: Option<Tenant>,
+    /// The platform's stage
+    #[arg(long)]
+    stage: String,
+    /// Hold it against its seals
+    #[arg(long)]
+    verify: bool,
+    /// Not before this time
+    #[arg(long, value_parser = time)]
+    since: Option<Timestamp>,
+}
+
+fn time(text: &str) -> Result<Timestamp, &'static str> {
+    Timestamp::parse(text).ok_or("that is no time")
+}
+
+#[derive(clap::Args)]
 struct Orders {
     /// Whose orders they are
     #[arg(long)]
@@ -118,6 +150,8 @@ struct Orders {
 enum Failure {
     #[error("the standard input cannot be read: {0}")]
     Input(#[from] std::io::Error),
+    #[error("the standard output cannot be written: {0}")]
+    Output(std::io::Error),
     #[error("that is no user: {0}")]
     NotUser(serde_json::Error),
     #[error("line {line} is no order: {fault}")]
@@ -138,6 +172,12 @@ enum Failure {
     Purge(#[from] store::PurgeError),
     #[error("the tables cannot be read: {fault}{why}", fault = .0, why = reason(.0))]
     Tables(#[from] store::StoreError),
+    #[error("{0} is no address")]
+    Address(String),
+    #[error("the sealing keys cannot be read: {fault}{why}", fault = .0, why = reason(.0))]
+    Keys(#[from] BuildError),
+    #[error("{0}")]
+    Verify(#[from] edge::audit::VerifyError),
     #[error("{fault}{}; the first {stored} orders are stored", reason(.fault))]
     Import { stored: usize, fault: ImportError },
 }
@@ -165,9 +205,13 @@ async fn main() -> ExitCode {
         }
         Command::Usage(usage) => usage.told().await,
         Command::Purge(purge) => purge.told().await,
+        Command::Export(whose) => whose.export().await.map(|()| String::new()),
+        Command::Audit(audit) => audit.told().await,
         Command::User(people) => people.done(std::io::stdin().lock()).await,
     };
     match told {
+        // The archive is all that is said.
+        Ok(told) if told.is_empty() => ExitCode::SUCCESS,
         Ok(told) => {
             let _nobody_reads = writeln!(std::io::stdout(), "{told}");
             ExitCode::SUCCESS
@@ -205,7 +249,7 @@ impl Usage {
 
 impl Purge {
     async fn told(&self) -> Result<String, Failure> {
-        let store = store(&self.stage).await?;
+        let store = with_bucket(&self.stage).await?;
         let purge = store.purge();
         let gone = purge.gone(&self.tenant).await?;
         if gone.is_empty() {
@@ -219,6 +263,47 @@ impl Purge {
     }
 }
 
+impl Whose {
+    /// Writes the archive on the standard output.
+    async fn export(&self) -> Result<(), Failure> {
+        let store = with_bucket(&self.stage).await?;
+        let tenant = present(&store, &self.tenant).await?;
+        let (send, mut receive) = tokio::sync::mpsc::channel::<Vec<u8>>(1);
+        let export = store.export();
+        let written = async move {
+            let mut out = std::io::stdout().lock();
+            while let Some(piece) = receive.recv().await {
+                out.write_all(&piece)?;
+            }
+            out.flush()
+        };
+        let (sent, written) = tokio::join!(export.send(&tenant, SystemClock.now(), send), written);
+        written.map_err(Failure::Output)?;
+        Ok(sent?)
+    }
+}
+
+impl Audit {
+    async fn told(&self) -> Result<String, Failure> {
+        let (ground, _) = ground(&self.stage).await?;
+        let audit = ground.store.audit(SystemClock.now());
+        let tenant = match &self.tenant {
+            Some(name) => Some(present(&ground.store, name).await?),
+            None => None,
+        };
+        let found = match self.verify {
+            true => {
+                let sealer = ground
+                    .sealer(&format!("switchyard/{}/audit-sealing-keys", self.stage))
+                    .await?;
+                edge::audit::verified(audit, tenant.as_ref(), self.since, &sealer).await?
+            }
+            false => edge::audit::listed(audit, tenant.as_ref(), self.since).await?,
+        };
+        Ok(found.to_string())
+    }
+}
+
 impl People {
     async fn done(&self, input: impl Read) -> Result<String, Failure> {
         let (Self::Add(whose)
@@ -227,7 +312,10 @@ impl People {
         | Self::Remove { whose, .. }
         | Self::Erase { whose, .. }
         | Self::End { whose, .. }) = self;
-        let store = store(&whose.stage).await?;
+        let store = match self {
+            Self::Erase { .. } => with_bucket(&whose.stage).await?,
+            _ => store(&whose.stage).await?,
+        };
         let tenant = present(&store, &whose.tenant).await?;
         let identity = store.identity();
         match self {
@@ -312,14 +400,56 @@ async fn present(store: &Store, name: &Tenant) -> Result<Tenant, Failure> {
 
 /// The tables of a stage.
 async fn store(stage: &str) -> Result<Store, Failure> {
+    Ok(ground(stage).await?.0.store)
+}
+
+/// The tables of a stage, with what lies in its bucket.
+async fn with_bucket(stage: &str) -> Result<Store, Failure> {
+    let (ground, region) = ground(stage).await?;
+    let account = ground.store.account().await?;
+    let bucket = Bucket {
+        name: format!("switchyard-{stage}-blobs-{account}-{region}"),
+        endpoint: endpoint("AWS_ENDPOINT_URL_S3")?,
+        region: Some(region),
+        caller: ground.caller,
+    };
+    let blobs = S3Blobs::new(bucket, &ground.outbound, &ground.clock);
+    Ok(ground.store.with_blobs(Arc::new(blobs)))
+}
+
+/// What a function of the stage stands on, but with an operator's credentials; and the region.
+async fn ground(stage: &str) -> Result<(Ground, String), Failure> {
     let config = aws_config::load_from_env().await;
-    if config.region().is_none() {
-        return Err(Failure::NoRegion);
+    let region = config.region().ok_or(Failure::NoRegion)?.to_string();
+    let caller = config.credentials_provider().map(Caller::by).unwrap_or_default();
+    let is_elsewhere = endpoint("AWS_ENDPOINT_URL_S3")?.is_some_and(|url| url.scheme() == "http");
+    let ground = Ground::aws(Platform {
+        this_machine: match is_elsewhere {
+            true => ThisMachine::Loopback,
+            false => ThisMachine::Closed,
+        },
+        secrets: SecretsPlace {
+            endpoint: endpoint("AWS_ENDPOINT_URL_SECRETS_MANAGER")?,
+            region: Some(region.clone()),
+            caller: caller.clone(),
+        },
+        caller,
+        ..Platform::default()
+    });
+    let tables = Tables::prefixed(&format!("switchyard-{stage}-"));
+    let store = Store::new(&config, tables);
+    Ok((Ground { store, ..ground }, region))
+}
+
+/// Another service than AWS's own, by the variable that AWS's tools take too.
+fn endpoint(variable: &str) -> Result<Option<Url>, Failure> {
+    let Ok(text) = std::env::var(variable) else {
+        return Ok(None);
+    };
+    match text.parse() {
+        Ok(url) => Ok(Some(url)),
+        Err(_) => Err(Failure::Address(text)),
     }
-    Ok(Store::new(
-        &config,
-        Tables::prefixed(&format!("switchyard-{stage}-")),
-    ))
 }
 
 /// Everything, before anything is stored.

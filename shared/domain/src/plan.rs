@@ -287,6 +287,15 @@ impl TaskPlan {
         }
     }
 
+    /// What its user has agreed to: the plan, and steps that are sent with their word alone, by their numbers.
+    #[must_use]
+    pub fn agreed(&self) -> (bool, Vec<u32>) {
+        let given = |step: &&PlanStep| step.guard.is_some() && step.is_allowed();
+        let steps = self.steps.iter().filter(given).map(|step| step.number);
+        let is_given = matches!(self.approval, Approval::Given { .. });
+        (is_given && self.is_approved(), steps.collect())
+    }
+
     /// The user agrees to it as it is.
     pub fn approve(&mut self) {
         self.approval = Approval::Given { hash: self.hash() };

@@ -30,6 +30,14 @@ impl Caller {
         Self::default()
     }
 
+    /// Whoever these credentials are of, such as an operator.
+    #[must_use]
+    pub fn by(credentials: SharedCredentialsProvider) -> Self {
+        Self {
+            session: Some(credentials),
+        }
+    }
+
     /// A session of the tenants' role for this tenant, which AWS is asked for with the first call, and again before it ends.
     #[must_use]
     pub fn of_tenant(sessions: &Sessions, tenant: &Tenant) -> Self {

@@ -64,6 +64,7 @@
 //! | `GOOGLE_CALENDAR_URL` | calendar_agent | the calendar's API, in front of `/freeBusy` | Google's own |
 //! | `REPORT_STEP` | report_agent | seconds that each step of a report takes | 5 |
 //! | `CHECK_SHARDS` | registry | into how many shards the agents fall, of which each minute's look at their cards has one | 1 |
+//! | `AUDIT_BUCKET` | task_sweeper | the bucket of S3 into which sealed entries of the audit go beside the table | nowhere |
 //! | `SWEEP_LOOKS` | task_sweeper | how many times a sweep looks for what is due, five seconds apart, 47 seconds in all | 1 |
 //! | `ALLOW_LOOPBACK` | all | `true`: plain http to loopback addresses, for local work; an IP address: to those and to this one, at which containers reach the local system | `false` |
 //! | `WAKE_QUEUES` | all | queue of each agent: JSON `{"host": "https://sqs…"}`; `{tenant}` in a URL stands for the tenant that is woken, or for `pool` where it is there | none; required at task_sweeper |

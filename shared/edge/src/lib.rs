@@ -7,6 +7,7 @@
 //! no connection to a URL that a tenant gave (that is `outbound`), and it does not name DynamoDB (that is `store`).
 
 pub mod agent_parts;
+pub mod audit;
 pub mod aws;
 pub mod blobs;
 mod collector;

@@ -3,10 +3,13 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use domain::Timestamp;
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use roxmltree::{Document, ParsingOptions};
+use sha2::{Digest as _, Sha256};
 use tracing::Instrument as _;
 use url::Url;
 
@@ -184,7 +187,11 @@ impl Objects {
     ) -> Result<Answered, CallError> {
         let signed = (method.as_str(), url);
         let signer = &self.place.signer;
-        let headers = signer.headers(signed, &[], body.unwrap_or_default(), now).await?;
+        // S3 holds what came against it, and wants it where objects are locked.
+        let hash = body.map(|body| STANDARD.encode(Sha256::digest(body)));
+        let hash = hash.as_deref().map(|hash| ("x-amz-checksum-sha256", hash));
+        let headers = signer.headers(signed, hash.as_slice(), body.unwrap_or_default(), now);
+        let headers = headers.await?;
         let ask = Ask {
             method,
             url,

@@ -19,7 +19,7 @@ use crate::change::{Change, number, text};
 use crate::codec::{Item, encode, keyed, text_of};
 use crate::dynamo::Query;
 use crate::schema::{BY_TIME, EXPIRES_AT, PARTITION, SORT};
-use crate::{Page, Store, StoreError};
+use crate::{Blobs, Page, Store, StoreError};
 
 /// What the lines are logged under.
 pub const TARGET: &str = "audit";
@@ -60,6 +60,12 @@ actions! {
     ChatBackchannelLogout = "chat.backchannel_logout",
     /// Somebody who has signed in took over a guest's work.
     ChatTakeOver = "chat.take_over",
+    /// A guest came: there is a session of theirs now.
+    ChatGuest = "chat.guest",
+    /// A user agreed to a plan.
+    PlanApprove = "plan.approve",
+    /// A user agreed that steps of a plan are sent, which are with their word alone.
+    EffectRelease = "effect.release",
     /// Somebody was erased with all that was kept of them.
     PersonErase = "person.erase",
     /// Somebody shared a finished task by a link.
@@ -128,6 +134,8 @@ actions! {
     TenantResume = "tenant.resume",
     /// A tenant's settings were changed.
     TenantSet = "tenant.set",
+    /// All that is kept of a tenant was exported.
+    TenantExport = "tenant.export",
     /// What a removed tenant left was deleted.
     TenantPurge = "tenant.purge",
     /// A user was added.
@@ -186,9 +194,20 @@ const ID_MAX: usize = 512;
 pub struct Audit<'s> {
     pub(crate) store: &'s Store,
     pub(crate) now: Timestamp,
+    /// Where sealed entries go beside the table.
+    pub(crate) ships_to: Option<&'s dyn Blobs>,
 }
 
-impl Audit<'_> {
+impl<'s> Audit<'s> {
+    /// The same, whose seals go there with their entries before they are in the table: a place where nobody changes anything.
+    #[must_use]
+    pub fn shipping_to(self, place: Option<&'s dyn Blobs>) -> Self {
+        Self {
+            ships_to: place,
+            ..self
+        }
+    }
+
     /// What was done: whose things it was done with (none for the platform's own), who did it, to what, and `done` or why it was not. Its
     /// source is that of the request that is being answered ([`from`]).
     #[must_use]

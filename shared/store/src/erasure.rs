@@ -70,6 +70,9 @@ pub struct Erasure {
 /// For how long a table can be restored to any moment.
 const RECOVERY: Duration = Duration::from_secs(35 * 24 * 3600);
 
+/// What a death left in the blob store goes in the first night after it is a day old.
+const STRAYS: Duration = Duration::from_secs(2 * 24 * 3600);
+
 impl Erasure {
     /// What was erased and when, and what outlives it, for whoever asked.
     #[must_use]
@@ -84,6 +87,7 @@ impl Erasure {
             "agents": self.agents,
             "outlives": [
                 { "what": "copies from which tables and large things can be restored (point-in-time recovery, older versions)", "until": recovery },
+                { "what": "large things of a task that was never stored, because its writer died: the sweeper removes them", "until": self.done_at.map(|done| done.after(STRAYS)) },
                 { "what": "lines of logs and audit events, with ids and no words", "until": null },
                 { "what": "the account to sign in with, which who runs it removes", "until": null },
                 { "what": "what agents of others keep of their tasks; they are told that those are canceled, and one that did not answer for ten minutes may not know it", "until": null },

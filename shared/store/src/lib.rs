@@ -31,6 +31,7 @@ mod count;
 mod dynamo;
 mod erasure;
 mod error;
+mod export;
 mod grants;
 mod identity;
 mod ledger;
@@ -65,6 +66,7 @@ pub use cards::{
 pub use count::{Calls, Capacity, counted, measured};
 pub use erasure::{Erasure, Erasures};
 pub use error::StoreError;
+pub use export::Export;
 pub use grants::{Claim, ConsentWrite, GivenGrant, Grants, StoredGrant};
 pub use identity::{
     Brake, Client, Code, Family, HOST_CLIENT, Identity, LOCKED_FOR, Login, MOST_FAILURES, MOST_SOURCES,
@@ -217,7 +219,11 @@ impl Store {
     /// The audit, as of now.
     #[must_use]
     pub fn audit(&self, now: Timestamp) -> audit::Audit<'_> {
-        audit::Audit { store: self, now }
+        audit::Audit {
+            store: self,
+            now,
+            ships_to: None,
+        }
     }
 
     /// Creates the tables that are not there yet: for the local system and for tests.
@@ -226,6 +232,14 @@ impl Store {
     /// [`StoreError::Inconsistent`] where a table exists with other indexes; otherwise what the database says.
     pub async fn create_tables(&self) -> Result<(), StoreError> {
         schema::create(self).await
+    }
+
+    /// The AWS account that the tables are in.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn account(&self) -> Result<String, StoreError> {
+        schema::account(self).await
     }
 
     /// Tasks, their events, what is due, and their push configurations.
@@ -292,6 +306,12 @@ impl Store {
     #[must_use]
     pub fn erasures(&self) -> Erasures<'_> {
         Erasures { store: self }
+    }
+
+    /// Writes archives of tenants.
+    #[must_use]
+    pub fn export(&self) -> Export<'_> {
+        Export { store: self }
     }
 
     /// What language models took.

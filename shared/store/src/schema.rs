@@ -216,6 +216,22 @@ async fn compare(store: &Store, name: &str, table: Table) -> Result<(), StoreErr
     })
 }
 
+/// The account in the name of a table.
+pub(crate) async fn account(store: &Store) -> Result<String, StoreError> {
+    let table = &store.tables().tenants;
+    let found = store.client().describe_table().table_name(table).send().await;
+    let found = found.map_err(unavailable("DescribeTable"))?.table;
+    let arn = found.and_then(|table| table.table_arn).unwrap_or_default();
+    let account = arn.split(':').nth(4).filter(|account| !account.is_empty());
+    account
+        .map(str::to_owned)
+        .ok_or_else(|| StoreError::Inconsistent {
+            table: table.clone(),
+            key: "schema".into(),
+            reason: format!("{arn:?} names no account"),
+        })
+}
+
 fn described(index: &str, beside: &[impl AsRef<str>]) -> String {
     let mut beside: Vec<&str> = beside.iter().map(AsRef::as_ref).collect();
     beside.sort_unstable();

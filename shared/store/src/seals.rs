@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::audit::{Audit, ENTRY, partition};
+use crate::blobs::BlobKey;
 use crate::change::{Change, text};
 use crate::codec::{Item, decode, encode, key_of, text_of};
 use crate::dynamo::{Query, Written};
@@ -268,10 +269,9 @@ impl Audit<'_> {
             let open = written
                 .iter()
                 .filter(|item| text_of(item, "sk").is_some_and(|sk| !known.contains(sk)));
-            let entries: Vec<Sealed> = open
-                .take(AT_ONCE)
-                .map(|item| sealed(table, item))
-                .collect::<Result<_, _>>()?;
+            let open: Vec<&Item> = open.take(AT_ONCE).collect();
+            let entries = open.iter().map(|item| sealed(table, item));
+            let entries: Vec<Sealed> = entries.collect::<Result<_, _>>()?;
             if entries.is_empty() {
                 return Ok(count);
             }
@@ -296,6 +296,7 @@ impl Audit<'_> {
             };
             seal.signature = signature;
             let absent = Change::new().when("attribute_not_exists(#pk)");
+            self.ship(&seal, &open).await?;
             match self.store.put(table, encode(&seal)?, absent).await? {
                 Written::Done(_) => {
                     tracing::info!(partition, number, seal.hash, entries = sealing, "audit sealed");
@@ -305,6 +306,23 @@ impl Audit<'_> {
                 Written::Refused(_) => return Err(throttled()),
             }
         }
+    }
+
+    /// Puts a seal and its entries, a line of JSON each, where nobody changes anything. What lies there of a number that somebody else's
+    /// seal has in the table is one that did not come to be.
+    async fn ship(&self, seal: &Seal, entries: &[&Item]) -> Result<(), StoreError> {
+        let Some(place) = self.ships_to else {
+            return Ok(());
+        };
+        let table = &self.store.tables().audit;
+        let mut lines = vec![serde_json::json!(seal).to_string()];
+        for entry in entries {
+            let entry: serde_json::Value = decode(table, (*entry).clone())?;
+            lines.push(entry.to_string());
+        }
+        let bytes = lines.join("\n").into_bytes();
+        let key = BlobKey::new(&format!("{}#{:012}", seal.pk, seal.number), &bytes);
+        place.put(&key, &bytes).await
     }
 
     /// Holds a tenant's entries (or the platform's own) since a time against their seals.

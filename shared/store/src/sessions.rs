@@ -21,11 +21,13 @@ use crate::change::{Change, number};
 use crate::codec::{Key, decode, encode};
 use crate::dynamo::Written;
 use crate::tasks::expiry;
+use crate::transact::Writes;
 use crate::{Store, StoreError};
 
-pub(crate) use chats::{CHAT, owner_partition as chats_partition};
+pub(crate) use chats::{CHAT, chat_place, owner_partition as chats_partition};
 pub use chats::{Chat, Opened};
 pub use feedback::Verdict;
+pub(crate) use files::{BLOB, BYTES, PIECE};
 pub use live::{LiveSession, SignedIn};
 pub(crate) use members::PERSON;
 pub use members::{Access, Member};
@@ -206,10 +208,15 @@ impl Sessions<'_> {
         self.note_open(tenant, &session.owner, token_hash, session.expires_at)
             .await?;
         self.note_member(tenant, session).await?;
-        let item = session_item(tenant, token_hash, session);
-        self.store
-            .put(self.table(), encode(&item)?, Change::new())
-            .await?;
+        let item = encode(&session_item(tenant, token_hash, session))?;
+        // A transaction is dearer: it is one only where the audit is told in it.
+        if self.store.tells.is_some() {
+            let mut writes = Writes::default();
+            writes.put(self.table(), item, Change::new())?;
+            self.store.transact(writes).await?;
+        } else {
+            self.store.put(self.table(), item, Change::new()).await?;
+        }
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use domain::{ExposeSecret, Owner};
 use http::HeaderValue;
 use http::request::Parts;
 use store::LiveSession;
+use store::audit::Action;
 use tracing::Span;
 use tracing::field::display;
 
@@ -99,10 +100,12 @@ pub(crate) async fn welcome_guest(room: &AppState) -> Result<(Owner, HeaderValue
     let now = room.clock.now();
     let hash = auth::token::hash(token.expose_secret());
     let lifetime = room.settings.session_lifetime;
-    room.store
-        .sessions()
+    let entry = room.entry(Action::ChatGuest, &owner, "session");
+    let told = room.store.telling(&entry);
+    told.sessions()
         .create_session(&room.tenant, &hash, &owner, now, now.after(lifetime))
         .await?;
+    entry.tell(&room.store).await;
     let cookie = edge::session::given((&room.tenant, &room.base), &token, lifetime)
         .ok_or_else(|| RouteError::invalid("invalid_cookie", "the cookie cannot be written"))?;
     Ok((owner, cookie))

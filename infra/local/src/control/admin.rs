@@ -23,6 +23,7 @@
 //! | `DELETE /admin/tenants/{name}/logo` | takes the logo away |
 //! | `GET /admin/tenants/{name}/audit?since=TIME&verify=true` | who did what, the newest first; or what a look at it against its seals found |
 //! | `GET /admin/audit?since=TIME&verify=true` | the same of the platform's own |
+//! | `GET /admin/tenants/{name}/export` | all that is kept of it, as a tar (`store::Export`) |
 //! | `GET /admin/tenants/{name}/usage?days=7` | what its language models took and its tasks cost, by day, the newest first; with `task=ID` what that one cost |
 //! | `POST /admin/tenants/{name}/orders` with `{"orders": […]}` | stores orders of a tenant |
 //! | `POST /admin/tenants/{name}/token` with `{"owner", "audience", "scope"}` | makes a token of the tenant's, good for five minutes |
@@ -36,6 +37,7 @@
 mod audit;
 mod brand;
 mod broker;
+mod export;
 mod imports;
 mod issuers;
 mod users;
@@ -165,6 +167,11 @@ pub(crate) fn router(control: &Arc<Control>) -> Result<Router, StartError> {
         )
         .get("/tenants/{name}/audit", "tells who did what", audit::tenant)
         .get("/audit", "tells who did what to the platform", audit::platform)
+        .get(
+            "/tenants/{name}/export",
+            "gives all that is kept of a tenant",
+            export::tenant,
+        )
         .get(
             "/tenants/{name}/usage",
             "tells what a tenant's models took",

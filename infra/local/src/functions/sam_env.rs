@@ -169,6 +169,7 @@ fn shared(
         // There is no S3 here: the functions in this process have a folder.
         ("AWS_ENDPOINT_URL_S3", String::new()),
         ("BLOBS_BUCKET", String::new()),
+        ("AUDIT_BUCKET", String::new()),
         ("TABLE_PREFIX", crate::data::database::TABLE_PREFIX.to_owned()),
         ("KEYS_EDITION", "1".to_owned()),
         ("WAKE_QUEUES", queues.to_owned()),

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use super::{Event, EventKind, Task};
-use crate::{InvalidTransition, TaskState, Timestamp};
+use crate::{InvalidTransition, TaskPlan, TaskState, Timestamp};
 
 /// A task on its way from the revision that was read to the next: what a store writes as one compare-and-swap.
 #[derive(Debug, Clone)]
 pub struct Revision {
     seen: u64,
     began: (TaskState, Timestamp),
+    /// What its user had agreed to.
+    agreed: (bool, Vec<u32>),
     task: Task,
     events: Vec<Event>,
 }
@@ -21,6 +23,7 @@ impl Revision {
         Self {
             seen: task.rev,
             began: (task.status.state, task.status.at),
+            agreed: task.plan.as_ref().map(TaskPlan::agreed).unwrap_or_default(),
             task,
             events: Vec::new(),
         }
@@ -69,6 +72,15 @@ impl Revision {
             }
         }
         left
+    }
+
+    /// What its user agreed to with what was recorded: to its plan, and to these of its steps.
+    #[must_use]
+    pub fn agreed(&self) -> (bool, Vec<u32>) {
+        let (was_given, before) = &self.agreed;
+        let (is_given, mut steps) = self.task.plan.as_ref().map(TaskPlan::agreed).unwrap_or_default();
+        steps.retain(|number| !before.contains(number));
+        (is_given && !was_given, steps)
     }
 
     /// True where nothing was recorded.

@@ -6,8 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use domain::Timestamp;
 use outbound::{CallError, Objects, ObjectsPlace, Signer};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -44,6 +47,17 @@ async fn what_is_put_comes_back_as_it_was_also_where_the_peer_is_busy_at_first()
     let answer = move |request: &Request| {
         let told = request.headers["authorization"].to_str().unwrap();
         assert!(told.starts_with("AWS4-HMAC-SHA256 Credential=AKIA/20260101/eu-north-1/s3/aws4_request, "));
+        let hash = request.headers.get("x-amz-checksum-sha256");
+        assert_eq!(
+            hash.is_some(),
+            request.method.as_str() == "PUT",
+            "what a locked bucket wants"
+        );
+        assert_eq!(told.contains(";x-amz-checksum-sha256;"), hash.is_some(), "{told}");
+        if let Some(hash) = hash {
+            let own = STANDARD.encode(Sha256::digest(&request.body));
+            assert_eq!(hash.to_str().unwrap(), own);
+        }
         if counts.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
             return ResponseTemplate::new(503);
         }

@@ -50,6 +50,9 @@ pub const LISTED_MAX: usize = 1000;
 /// Most references in one record: of one that is as large as it may be, each of the least size.
 const REFERENCES_MAX: usize = UNPACKED_LIMIT / LARGE;
 
+const NEVER_WRITTEN: &str = "it names no blob that was ever written";
+const OTHERS_BYTES: &str = "a part of it in the blob store is not what was put there";
+
 /// What a reference begins with, in the place of a string. Behind it stand hash and length, or [`ESCAPE`] and a string that begins so itself.
 const MARK: &str = "switchyard-blob:";
 const ESCAPE: char = '=';
@@ -104,7 +107,7 @@ fn escaped(owner: &str) -> String {
     owner.replace('%', "%25").replace('/', "%2F")
 }
 
-fn hash_of(bytes: &[u8]) -> String {
+pub(crate) fn hash_of(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()
         .map(|byte| format!("{byte:02x}"))
@@ -328,6 +331,24 @@ impl Store {
         key: &Key,
         (hash, length): (&str, usize),
     ) -> Result<Vec<u8>, StoreError> {
+        if length > BLOB_MAX {
+            return Err(inconsistent(table, key, NEVER_WRITTEN));
+        }
+        let bytes = self.whole_blob(table, key, (hash, length)).await?;
+        let bytes = bytes.ok_or_else(|| inconsistent(table, key, "a part of it is not in the blob store"))?;
+        match bytes.len() == length {
+            true => Ok(bytes),
+            false => Err(inconsistent(table, key, OTHERS_BYTES)),
+        }
+    }
+
+    /// The bytes that an item names by their hash alone, where they are there.
+    pub(crate) async fn whole_blob(
+        &self,
+        table: &str,
+        key: &Key,
+        (hash, most): (&str, usize),
+    ) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(blobs) = &self.blobs else {
             return Err(inconsistent(
                 table,
@@ -335,23 +356,18 @@ impl Store {
                 "a part of it lies in a blob store, of which this program has none",
             ));
         };
-        if length > BLOB_MAX || !is_hash(hash) {
-            return Err(inconsistent(table, key, "it names no blob that was ever written"));
+        if !is_hash(hash) {
+            return Err(inconsistent(table, key, NEVER_WRITTEN));
         }
         let place = BlobKey {
             owner: key.0.clone(),
             hash: hash.to_owned(),
         };
-        let bytes = blobs.get(&place, length).await?;
-        let bytes = bytes.ok_or_else(|| inconsistent(table, key, "a part of it is not in the blob store"))?;
-        if bytes.len() != length || hash_of(&bytes) != hash {
-            return Err(inconsistent(
-                table,
-                key,
-                "a part of it in the blob store is not what was put there",
-            ));
+        let bytes = blobs.get(&place, most).await?;
+        match bytes.as_deref().is_none_or(|bytes| hash_of(bytes) == hash) {
+            true => Ok(bytes),
+            false => Err(inconsistent(table, key, OTHERS_BYTES)),
         }
-        Ok(bytes)
     }
 
     /// The JSON of an item with its large strings, and which of them lie in the blob store. `bare`: they stay there, and references

@@ -54,7 +54,7 @@ const STORED: &str = "stored";
 /// When the tenant's numbers were last written anew.
 const RECOUNTED_AT: &str = "recounted_at";
 /// What the sort keys of owners' items begin with.
-const OWNER: &str = "OWNER#";
+pub(crate) const OWNER: &str = "OWNER#";
 /// In owners' items, the names of what is counted of an agent's hour: an hour, a blank and the agent follow.
 const ENDED: &str = "ended";
 const FAILED: &str = "failed";

@@ -77,7 +77,12 @@ pub(super) struct ChatItem {
 }
 
 pub(super) fn chat_key(tenant: &Tenant, chat: &ChatId) -> Key {
-    (format!("{}#chat#{chat}", tenant.prefix()), CHAT.to_owned())
+    (chat_place(tenant, chat), CHAT.to_owned())
+}
+
+/// The partition of a chat and of all that is in it.
+pub(crate) fn chat_place(tenant: &Tenant, chat: &ChatId) -> String {
+    format!("{}#chat#{chat}", tenant.prefix())
 }
 
 pub(crate) fn owner_partition(tenant: &Tenant, owner: &Owner) -> String {

@@ -18,10 +18,10 @@ use crate::schema::EXPIRES_AT;
 use crate::transact::{Transacted, Writes};
 
 /// What the sort keys of pieces begin with: behind all that is read with a chat.
-const PIECE: &str = "PIECE#";
+pub(crate) const PIECE: &str = "PIECE#";
 /// What a piece has: bytes, or the hash of a blob that is the whole file.
-const BYTES: &str = "bytes";
-const BLOB: &str = "blob";
+pub(crate) const BYTES: &str = "bytes";
+pub(crate) const BLOB: &str = "blob";
 
 /// Where a piece lies. The message's id comes last, as it may have any character.
 fn piece_key(tenant: &Tenant, chat: &ChatId, message: &MessageId, (file, piece): (usize, usize)) -> Key {

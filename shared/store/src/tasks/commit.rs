@@ -10,6 +10,7 @@ use super::push::news_change;
 use super::retention::{Ends, is_short};
 use super::{Committed, Due, LeaseAfter, TaskKey, Tasks};
 use crate::StoreError;
+use crate::audit::{self, Action, Actor, Entry};
 use crate::blobs::Spilled;
 use crate::change::{Change, number, numbers, text};
 use crate::codec::{Item, decode, inconsistent};
@@ -110,14 +111,22 @@ impl Tasks<'_> {
                 None => return Ok(Committed::Conflict),
             },
         };
+        let told = self.told(revision);
         // Push configurations come and go without a new `rev`: each may cost a round, but the decision stands.
         for _ in 0..ROUNDS {
             let ends = Ends::of(task, &known.keeping, commit.body.text.len());
-            let writes = commit.writes(table, &known, ends.as_ref())?;
+            let mut writes = commit.writes(table, &known, ends.as_ref())?;
+            for entry in &told {
+                writes.put(&self.store.tables().audit, entry.item(self.store)?, Change::new())?;
+            }
             let large = [&commit.body, &commit.log];
             self.store.put_large(&commit.key.partition(), &large).await?;
             let refused = match self.store.transact(writes).await? {
                 Transacted::Done => {
+                    for entry in told {
+                        entry.keep();
+                        entry.tell(self.store).await;
+                    }
                     if let Some(ends) = ends.filter(|ends| !ends.is_small()) {
                         self.end_rest(&ends, task.rev).await;
                     }
@@ -142,6 +151,30 @@ impl Tasks<'_> {
         Err(StoreError::Throttled {
             operation: "TransactWriteItems",
         })
+    }
+}
+
+impl Tasks<'_> {
+    /// What the audit is told with a revision: that its user agreed to a plan, and to steps that are sent with their word alone.
+    fn told(&self, revision: &Revision) -> Vec<Entry> {
+        let (task, (is_approved, steps)) = (revision.task(), revision.agreed());
+        if !self.store.knows_tenants {
+            return Vec::new();
+        }
+        let audit = self.store.audit(task.updated_at);
+        let entry = |action, object: String| {
+            let owner = Actor::Owner(&task.owner);
+            audit.entry(action, Some(&task.tenant), owner, &object, audit::DONE)
+        };
+        let approved = is_approved.then(|| entry(Action::PlanApprove, task.id.to_string()));
+        let numbers: Vec<String> = steps.iter().map(u32::to_string).collect();
+        let released = (!steps.is_empty()).then(|| {
+            entry(
+                Action::EffectRelease,
+                format!("{}/{}", task.id, numbers.join(",")),
+            )
+        });
+        approved.into_iter().chain(released).collect()
     }
 }
 

@@ -1,10 +1,102 @@
 //! The audit: an entry is in the transaction that does the thing, and outlives its tenant.
 
-use domain::TypeScope;
-use store::Fault;
+use domain::{
+    AgentId, AgentType, Approval, PlanStep, StepGuard, StepState, TaskPlan, TypeScope, UserWord, WorkNote,
+};
 use store::audit::{Action, Actor, DONE};
+use store::{BlobScope, Blobs as _, Fault, Folder};
 
+use crate::blobs::with_folder_at;
 use crate::*;
+
+/// A plan of two steps that waits for its user; the second one is sent with their word alone.
+fn waiting_plan() -> TaskPlan {
+    let step = |number, guard| PlanStep {
+        number,
+        agent_type: AgentType::parse("weather").unwrap(),
+        agent_name: "Weather".to_owned(),
+        instruction: "Oslo".to_owned(),
+        after: Vec::new(),
+        uses: Vec::new(),
+        optional: false,
+        state: StepState::Planned,
+        turn: 0,
+        guard,
+    };
+    let guard = StepGuard {
+        agent: AgentId::random(&SystemEntropy),
+        from: Vec::new(),
+        writes: true,
+        word: UserWord::Awaited,
+    };
+    TaskPlan {
+        goal: "Oslo".to_owned(),
+        approval: Approval::Awaited,
+        steps: vec![step(0, None), step(1, Some(guard))],
+    }
+}
+
+#[tokio::test]
+async fn a_users_word_is_told_in_the_write_that_has_it_and_once() {
+    let (store, database) = store_testing::start().await;
+    let task = task_of("acme", "host", "user-1", now());
+    created(&store, &task).await;
+    let told = || {
+        let entries = database.items("switchyard-audit", "acme#audit").into_iter();
+        let mut told: Vec<String> = entries
+            .map(|entry| {
+                ["action", "actor", "object"]
+                    .map(|name| entry[name]["S"].as_str().unwrap().to_owned())
+                    .join(" ")
+            })
+            .collect();
+        told.sort();
+        told
+    };
+    let with = |task: Task, plan: &TaskPlan| {
+        let mut revision = Revision::of(task);
+        let note = WorkNote::Plan {
+            plan: Box::new(plan.clone()),
+        };
+        revision.record(EventKind::Work { note }, later(1)).unwrap();
+        revision
+    };
+    let commit = async |revision: &Revision| {
+        let tasks = store.tasks();
+        let committed = tasks.commit(revision, Due::Keep, LeaseAfter::Keep);
+        let (committed, calls) = store::counted(committed).await;
+        (committed.unwrap(), calls.total())
+    };
+    let mut plan = waiting_plan();
+    let waits = with(read(&store, &task).await, &plan);
+    assert_eq!(commit(&waits).await, (Committed::Yes, 1));
+    assert!(told().is_empty());
+
+    plan.approve();
+    let stale = with(task.clone(), &plan);
+    assert_eq!(commit(&stale).await.0, Committed::Conflict);
+    assert!(told().is_empty(), "it was not written");
+    assert_eq!(
+        commit(&with(read(&store, &task).await, &plan)).await,
+        (Committed::Yes, 1)
+    );
+    let approved = format!("plan.approve user-1 {}", task.id);
+    assert_eq!(told(), [approved.as_str()]);
+    plan.allow(&[1]);
+    assert_eq!(
+        commit(&with(read(&store, &task).await, &plan)).await,
+        (Committed::Yes, 1)
+    );
+    let released = format!("effect.release user-1 {}/1", task.id);
+    assert_eq!(told(), [released.as_str(), &approved]);
+    // Whatever else becomes of the plan is nobody's word.
+    plan.leave_out(&[0]);
+    assert_eq!(
+        commit(&with(read(&store, &task).await, &plan)).await,
+        (Committed::Yes, 1)
+    );
+    assert_eq!(told().len(), 2);
+}
 
 #[tokio::test]
 async fn an_entry_is_written_with_what_it_tells_of_or_neither_is() {
@@ -116,6 +208,45 @@ async fn closed_minutes_are_sealed_once_into_one_chain() {
     assert!(store.audit(later(13 * 60)).seal(&|_| None).await.is_err());
     assert_eq!(store.audit(later(14 * 60)).seal(&sign).await.unwrap(), 2);
     assert_eq!(verified(&store, 15 * 60).await.faults, []);
+}
+
+#[tokio::test]
+async fn what_is_sealed_lies_elsewhere_before_it_is_in_the_table() {
+    let (store, database, folder, directory) = with_folder_at(false).await;
+    told(&store, 0, 5).await;
+    // A place that takes nothing: nothing is sealed, and nothing is lost.
+    let file = directory.join("file");
+    std::fs::write(&file, "").unwrap();
+    let full = Folder::new(file);
+    let at = store.audit(later(300));
+    assert!(at.shipping_to(Some(&full)).seal(&sign).await.is_err());
+    assert!(database.items("switchyard-audit", "acme#seals").is_empty());
+
+    assert_eq!(at.shipping_to(Some(&*folder)).seal(&sign).await.unwrap(), 5);
+    told(&store, 400, 2).await;
+    let later = store.audit(later(700));
+    assert_eq!(later.shipping_to(Some(&*folder)).seal(&sign).await.unwrap(), 2);
+    let mut seals = database.items("switchyard-audit", "acme#seals");
+    seals.retain(|item| item["sk"]["S"].as_str().unwrap().starts_with("SEAL#"));
+    let shipped = folder.list(&BlobScope::All, None).await.unwrap();
+    assert_eq!((shipped.len(), seals.len()), (2, 2));
+    let mut names = Vec::new();
+    for (number, one) in (1..).zip(&shipped) {
+        let place = number.to_string();
+        assert_eq!(one.key.owner(), format!("acme#seals#{number:012}"));
+        let bytes = folder.get(&one.key, 1_000_000).await.unwrap().unwrap();
+        let lines = std::str::from_utf8(&bytes).unwrap().lines();
+        let lines: Vec<serde_json::Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+        let (seal, told) = lines.split_first().unwrap();
+        let kept = seals
+            .iter()
+            .find(|kept| kept["number"]["N"].as_str() == Some(place.as_str()))
+            .unwrap();
+        assert_eq!(seal["hash"], kept["hash"]["S"]);
+        assert_eq!(seal["entries"].as_array().unwrap().len(), told.len());
+        names.extend(told.iter().map(|entry| entry["sk"].as_str().unwrap().to_owned()));
+    }
+    assert_eq!(names, entries(&database).iter().map(key).collect::<Vec<_>>());
 }
 
 #[tokio::test]

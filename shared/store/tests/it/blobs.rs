@@ -15,7 +15,7 @@ use crate::*;
 const CANARY: &str = "Y2FuYXJ5";
 
 /// A folder that goes with whoever has this.
-struct Scratch(PathBuf);
+pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> Self {
@@ -31,8 +31,24 @@ impl Drop for Scratch {
     }
 }
 
+impl std::ops::Deref for Scratch {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
 async fn with_folder() -> (Store, Database, Arc<Folder>, Scratch) {
-    let (store, database) = store_testing::start().await;
+    with_folder_at(false).await
+}
+
+/// `apart`: the database has threads of its own.
+pub(crate) async fn with_folder_at(apart: bool) -> (Store, Database, Arc<Folder>, Scratch) {
+    let (store, database) = match apart {
+        true => store_testing::start_apart(None).await,
+        false => store_testing::start().await,
+    };
     let directory = Scratch::new();
     let folder = Arc::new(Folder::new(directory.0.join("blobs")));
     (store.with_blobs(folder.clone()), database, folder, directory)

@@ -1,25 +1,32 @@
 //! Somebody is erased by a process that dies at each of its requests in turn: whoever asks again goes on, nothing of theirs is left in
-//! any table then, and nothing of anybody else's is touched.
+//! any table nor in the blob store then, and nothing of anybody else's is touched.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::{ChatId, GrantKey, TaskState};
+use domain::{Artifact, ChatId, GrantKey, TaskState};
 use miniz_oxide::inflate::decompress_to_vec;
 use store::{
-    Adopted, ConsentWrite, Erasure, GivenGrant, Opened, Person, Profile, PushSubscription, Pushes, Session,
-    Share, StoredMessage, Verdict, person_id,
+    Adopted, BlobKey, BlobScope, Blobs, ConsentWrite, Erasure, Folder, GivenGrant, ListedBlob, Opened,
+    Person, Profile, PushSubscription, Pushes, Session, Share, StoredMessage, Verdict, person_id,
 };
-use store_testing::{Database, Fate};
+use store_testing::{Database, Death, Fate};
 
+use crate::blobs::with_folder_at;
 use crate::*;
 
 const TABLES: [&str; 6] = ["tasks", "sessions", "registry", "identity", "orders", "tenants"];
 /// How many processes die.
-const SEEDS: usize = 20;
+const SEEDS: u64 = 20;
+/// In how many databases.
+const GROUPS: usize = 4;
 /// Longer than those who work on a canceled task may take to hear of it.
 const HEARD: u64 = 700;
 
-fn person_of(who: &Owner, n: usize) -> Person {
+pub(crate) fn person_of(who: &Owner, n: usize) -> Person {
     Person {
         issuer: "https://login.example".to_owned(),
         subject: who.clone(),
@@ -148,7 +155,10 @@ pub(crate) async fn lives(store: &Store, n: usize, words: &str) -> (Owner, Owner
             agent: agent(name),
             context_id: chat.context_id.clone(),
             owner: guest.clone(),
-            message: message(words),
+            message: Message::user(
+                message_id("m"),
+                vec![Part::text(words), Part::text(words.repeat(1500))],
+            ),
             trace: None,
         };
         let task = Task::create(new, now());
@@ -158,7 +168,12 @@ pub(crate) async fn lives(store: &Store, n: usize, words: &str) -> (Owner, Owner
         if !ends {
             continue;
         }
-        let over = revised(&task, TaskState::Completed, later(2));
+        // What was asked, what came of it, and its log: each has large words.
+        let mut over = Revision::of(task.clone());
+        let result = Artifact::new("a", vec![Part::text(words.repeat(2000)), Part::text(words)]);
+        over.record(EventKind::artifact(result), later(2)).unwrap();
+        over.record(EventKind::status(TaskState::Completed, None), later(2))
+            .unwrap();
         let committed = store.tasks().commit(&over, Due::Never, LeaseAfter::Keep).await;
         assert_eq!(committed.unwrap(), Committed::Yes);
         let thought = (task.id, Some(Verdict::Good));
@@ -223,16 +238,70 @@ fn is_record(item: &str) -> bool {
     item.contains("#session#@@erasures")
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn who_is_erased_leaves_nothing_wherever_the_process_dies() {
-    let (store, database) = store_testing::start_apart(None).await;
+/// A folder that is asked by a process that dies.
+struct Mortal(Arc<Folder>, Death);
+
+#[async_trait]
+impl Blobs for Mortal {
+    async fn put(&self, key: &BlobKey, bytes: &[u8]) -> Result<(), StoreError> {
+        self.1.request(self.0.put(key, bytes)).await
+    }
+
+    async fn get(&self, key: &BlobKey, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        self.1.request(self.0.get(key, most)).await
+    }
+
+    async fn delete(&self, key: &BlobKey) -> Result<(), StoreError> {
+        self.1.request(self.0.delete(key)).await
+    }
+
+    async fn list(&self, scope: &BlobScope, after: Option<&BlobKey>) -> Result<Vec<ListedBlob>, StoreError> {
+        self.1.request(self.0.list(scope, after)).await
+    }
+}
+
+/// Every file below a folder, with its bytes.
+fn files(place: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(place).into_iter().flatten() {
+        let entry = entry.unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(files(&entry.path())),
+            false => found.push((entry.path(), std::fs::read(entry.path()).unwrap())),
+        }
+    }
+    found.sort();
+    found
+}
+
+fn has(bytes: &[u8], words: &str) -> bool {
+    bytes.windows(words.len()).any(|some| some == words.as_bytes())
+}
+
+/// Erases people by processes that meet these fates, in some databases at once: half of the time goes by with waiting.
+async fn all_erased_by(fates: fn(u64) -> Vec<Fate>) {
+    let mut groups = tokio::task::JoinSet::new();
+    for group in 0..GROUPS {
+        groups.spawn(erased_by(fates, group));
+    }
+    groups.join_all().await;
+}
+
+/// Erases one person after the other by processes that meet the fates of a group. The first lives: it says how many requests there are.
+async fn erased_by(fates: fn(u64) -> Vec<Fate>, group: usize) {
+    let (store, database, folder, directory) = with_folder_at(true).await;
     let (stays, _) = lives(&store, 9999, "canary-9999").await;
-    let before = everything(&database);
+    let (before, kept) = (everything(&database), files(&directory));
     assert!(before.iter().any(|item| item.contains(stays.as_str())));
-    // The first lives, and says how many requests there are; the others die spread over them, half of them with the last one done.
-    let (mut expected, mut requests) = (None, u64::MAX);
-    for seed in 0..=SEEDS {
-        let n = 1000 + seed;
+    assert!(kept.iter().any(|(_, bytes)| has(bytes, "canary-9999")));
+    let lives_on = Fate {
+        requests: u64::MAX,
+        does_one_more: false,
+    };
+    let (mut expected, mut dying) = (None, vec![lives_on]);
+    let mut number = 0;
+    while let Some(fate) = dying.get(number).copied() {
+        let n = 1000 + number;
         let words = format!("canary-{n}");
         let (guest, person) = lives(&store, n, &words).await;
         let own = [
@@ -244,25 +313,23 @@ async fn who_is_erased_leaves_nothing_wherever_the_process_dies() {
         ];
         let is_own = |item: &&String| own.iter().any(|text| item.contains(text));
         let many = everything(&database).iter().filter(is_own).count();
-        assert!(many > 30, "{many}");
-        let fate = Fate {
-            requests: match seed {
-                0 => requests,
-                seed => (requests * (2 * seed as u64 - 1)) / (2 * SEEDS as u64),
-            },
-            does_one_more: seed % 2 == 0,
-        };
+        let beside = files(&directory)
+            .iter()
+            .filter(|(_, bytes)| has(bytes, &words))
+            .count();
+        assert!(many > 30 && beside == 7, "{many} items and {beside} blobs");
         let (mortal, death) = database.mortal_store(fate);
+        let mortal = mortal.with_blobs(Arc::new(Mortal(folder.clone(), death.clone())));
         let lived = tokio::select! {
             () = death.comes() => false,
             _ = erase(&mortal, &guest, n) => true,
         };
-        assert_eq!(lived, seed == 0, "{fate:?}");
+        assert_eq!(lived, number == 0, "{fate:?}");
         if lived {
-            requests = death.requests();
-            assert!(requests > 50, "{requests}");
+            assert!(death.requests() > 50, "{}", death.requests());
+            dying.extend(fates(death.requests()).into_iter().skip(group).step_by(GROUPS));
         }
-        let done = erase(&store, &guest, n).await;
+        let mut done = erase(&store, &guest, n).await;
         assert_eq!(
             (done.waiting, done.done_at, &done.owner),
             (0, Some(later(HEARD)), &None),
@@ -271,9 +338,42 @@ async fn who_is_erased_leaves_nothing_wherever_the_process_dies() {
         let mut left = everything(&database);
         left.retain(|item| !is_record(item) || is_own(&item));
         assert_eq!(left, before, "{fate:?}");
+        assert!(files(&directory) == kept, "blobs: {fate:?}");
+        // A death between the going of a blob and its count counts one less, or all of a partition's.
+        let blobs = done.erased.remove("blobs").unwrap_or_default();
+        assert!(if lived { blobs == 7 } else { blobs <= 7 }, "{blobs}: {fate:?}");
         let expected = expected.get_or_insert_with(|| done.erased.clone());
         assert_eq!(done.erased, *expected, "{fate:?}");
+        number += 1;
     }
+}
+
+/// Deaths spread over the whole erasure, half of them with the last request done.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_erased_leaves_nothing_wherever_the_process_dies() {
+    all_erased_by(|requests| {
+        let dies = |seed: u64| Fate {
+            requests: (requests * (2 * seed - 1)) / (2 * SEEDS),
+            does_one_more: seed.is_multiple_of(2),
+        };
+        (1..=SEEDS).map(dies).collect()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: ./tests/run kills"]
+async fn who_is_erased_leaves_nothing_at_whichever_request_the_process_dies() {
+    all_erased_by(|requests| {
+        let both = |requests| {
+            [false, true].map(|does_one_more| Fate {
+                requests,
+                does_one_more,
+            })
+        };
+        (0..requests).flat_map(both).collect()
+    })
+    .await;
 }
 
 #[tokio::test]

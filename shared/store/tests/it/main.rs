@@ -16,6 +16,7 @@ mod consents;
 mod costs;
 mod drafts;
 mod erasure;
+mod export;
 mod faults;
 mod golden;
 mod grants;

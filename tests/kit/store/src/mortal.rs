@@ -8,8 +8,7 @@ use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
     SharedHttpConnector,
 };
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_types::SdkConfig;
 use store::{Store, Tables};
@@ -33,6 +32,11 @@ impl Death {
     pub async fn comes(&self) {
         let mut dead = self.0.dead.subscribe();
         let _never_closed = dead.wait_for(|dead| *dead).await;
+    }
+
+    /// Asks another place than the database for something, in the same process: it is a request as any.
+    pub async fn request<T>(&self, work: impl Future<Output = T>) -> T {
+        self.0.does(work).await
     }
 
     /// How many requests there were.
@@ -100,22 +104,19 @@ struct Connector {
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let (inner, state) = (self.inner.clone(), Arc::clone(&self.state));
-        HttpConnectorFuture::new(async move { state.answer(&inner, request).await })
+        HttpConnectorFuture::new(async move { state.does(inner.call(request)).await })
     }
 }
 
 impl State {
-    async fn answer(
-        &self,
-        inner: &SharedHttpConnector,
-        request: HttpRequest,
-    ) -> Result<HttpResponse, ConnectorError> {
+    /// Does this, or dies.
+    async fn does<T>(&self, work: impl Future<Output = T>) -> T {
         let before = self.requests.fetch_add(1, Ordering::SeqCst);
         if before < self.fate.requests {
-            return inner.call(request).await;
+            return work.await;
         }
         if before == self.fate.requests && self.fate.does_one_more {
-            let _nobody_hears_it = inner.call(request).await;
+            let _nobody_hears_it = work.await;
         }
         self.dead.send_replace(true);
         std::future::pending().await

@@ -32,7 +32,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use url::Url;
 
-pub use gate::{Call, Gate, Message, Usage, Write, trace};
+pub use gate::{Call, Gate, Message, Usage, Write, open_bucket, trace};
 pub use gateway::{Route, routes};
 pub use mistakes::{Mistake, Mistakes, mixed_up};
 pub use operator::Asked;

@@ -3,20 +3,15 @@
 use std::sync::Arc;
 
 use auth::Sealer;
-use auth::card_signature::{self, CardKeys, Checked};
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use domain::{Tenant, Timestamp};
 use serde::Deserialize;
-use serde_json::{Value, json};
-use store::audit::AuditQuery;
+use serde_json::Value;
 
 use super::{Admin, Operator, Refused};
 use crate::error::StartError;
-
-/// Most entries of an answer.
-const MOST: usize = 1000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,27 +43,12 @@ pub(super) async fn platform(
 async fn looked(admin: &Admin, tenant: Option<&Tenant>, wanted: &Parameters) -> Result<Json<Value>, Refused> {
     let site = &admin.control.site;
     let audit = site.store.audit(site.clock.now());
-    let part = StartError::part("table of the audit");
     if !wanted.verify {
-        let asked = AuditQuery {
-            from: wanted.since,
-            most: MOST,
-            ..AuditQuery::default()
-        };
-        let page = audit.list(tenant, &asked).await.map_err(part)?;
-        return Ok(Json(
-            json!({ "entries": page.items, "isWhole": page.next.is_none() }),
-        ));
+        let listed = edge::audit::listed(audit, tenant, wanted.since).await;
+        return Ok(Json(listed.map_err(StartError::part("table of the audit"))?));
     }
     let sealing = admin.control.now().secrets.sealing.clone();
-    let keys = Sealer::new(sealing).map_err(StartError::part("sealing keys"))?;
-    let keys = CardKeys::of(&keys, task_sweeper::SEALS).map_err(StartError::part("keys of seals"))?;
-    let jwks = json!({ "keys": keys.public_jwks() });
-    let is_signed = |[protected, signature]: &[String; 2], bytes: &[u8]| {
-        let checked = card_signature::check(protected, signature, bytes, &jwks);
-        matches!(checked, Checked::Good { .. })
-    };
-    let since = wanted.since.unwrap_or(Timestamp::from_millis(0));
-    let found = audit.verify(tenant, since, &is_signed).await.map_err(part)?;
-    Ok(Json(json!(found)))
+    let sealer = Sealer::new(sealing).map_err(StartError::part("sealing keys"))?;
+    let found = edge::audit::verified(audit, tenant, wanted.since, &sealer).await;
+    Ok(Json(found.map_err(StartError::part("look at the audit"))?))
 }

@@ -7,12 +7,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::response::{IntoResponse, Response};
+use axum::routing::any;
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 use store::{BlobKey, BlobScope, Blobs as _, Folder, schema};
+use tokio::net::TcpListener;
 use url::form_urlencoded;
 
 use super::kms::Kms;
@@ -402,15 +405,50 @@ pub async fn answer_s3(
         return StatusCode::FORBIDDEN.into_response();
     }
     gate.note(function, &action);
-    let Some(path) = path.first() else {
-        return list(&gate.blobs, &query).await;
+    kept(&gate.blobs, (&method, path.first()), &query, &body).await
+}
+
+/// A bucket for whoever asks, which has what lies in this folder; its address.
+pub async fn open_bucket(blobs: Folder) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let router = Router::new()
+        .route("/{bucket}/", any(answer_anybody))
+        .route("/{bucket}/{*key}", any(answer_anybody))
+        .layer(DefaultBodyLimit::max(store::BLOB_MAX))
+        .with_state(blobs);
+    tokio::spawn(async move {
+        let _until_the_test_ends = axum::serve(listener, router).await;
+    });
+    format!("http://{address}")
+}
+
+async fn answer_anybody(
+    State(blobs): State<Folder>,
+    Path(place): Path<Vec<String>>,
+    Query(query): Query<BTreeMap<String, String>>,
+    method: Method,
+    body: Bytes,
+) -> Response {
+    kept(&blobs, (&method, place.get(1)), &query, &body).await
+}
+
+/// Does it, and answers as S3 does.
+async fn kept(
+    blobs: &Folder,
+    (method, path): (&Method, Option<&String>),
+    query: &BTreeMap<String, String>,
+    body: &[u8],
+) -> Response {
+    let Some(path) = path else {
+        return list(blobs, query).await;
     };
     let key = BlobKey::parse(path).expect("only blobs lie there");
-    match action.as_str() {
-        "s3:PutObject" => gate.blobs.put(&key, &body).await.expect("a folder"),
-        "s3:DeleteObject" => gate.blobs.delete(&key).await.expect("a folder"),
+    match method.as_str() {
+        "PUT" => blobs.put(&key, body).await.expect("a folder"),
+        "DELETE" => blobs.delete(&key).await.expect("a folder"),
         _ => {
-            let found = gate.blobs.get(&key, store::BLOB_MAX).await.expect("a folder");
+            let found = blobs.get(&key, store::BLOB_MAX).await.expect("a folder");
             return found.map_or_else(
                 || StatusCode::NOT_FOUND.into_response(),
                 IntoResponse::into_response,

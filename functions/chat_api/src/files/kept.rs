@@ -141,9 +141,10 @@ pub(crate) async fn of_message(
     ))
 }
 
-/// `GET /api/tasks/{id}/files/{place}`: a file among a task's results, as its agent sent it. The place is `artifact.part` of the
+/// `GET /api/tasks/{id}/files/{place}`: a file among a task's results, as its agent sent it, which alone is read. The place is `artifact.part` of the
 /// task's own results, `job.artifact.part` of a job's.
 pub(crate) async fn of_task(
+    State(room): State<Arc<AppState>>,
     OwnedTask { task, .. }: OwnedTask,
     params: RawPathParams,
 ) -> Result<Response, RouteError> {
@@ -169,7 +170,8 @@ pub(crate) async fn of_task(
     let PartContent::Raw(base64) = &part.content else {
         return Err(RouteError::NotFound);
     };
-    let bytes = STANDARD.decode(base64).map_err(|_| RouteError::NotFound)?;
+    let base64 = room.tasks().file(&task, base64).await?;
+    let bytes = STANDARD.decode(&*base64).map_err(|_| RouteError::NotFound)?;
     Ok(attachment(
         (part.media_type.as_deref(), part.filename.as_deref()),
         bytes,

@@ -158,7 +158,7 @@ fn result(artifact: &Artifact, answer: &str, room: &mut usize) -> String {
             }
             PartContent::Raw(base64) => {
                 let name = part.filename.as_deref().unwrap_or("a file");
-                let bytes = base64.trim_end_matches('=').len() * 3 / 4;
+                let bytes = store::file_size(base64);
                 let name = escaped(&domain::clean(name, NAME_MAX));
                 _ = writeln!(
                     html,

@@ -1,5 +1,6 @@
 //! Files that come with a message: what is refused before anything is stored, what is kept, and what reaches the host.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -8,7 +9,7 @@ use http::header::SET_COOKIE;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::world::{Browser, World, says};
+use super::world::{Browser, World, last_card, says};
 
 const PNG: &str = "iVBORw0KGgo=";
 const JPEG: &str = "/9j/4A==";
@@ -145,6 +146,42 @@ async fn a_file_reaches_the_host_is_kept_and_comes_back_to_its_owner_alone() {
         let refused = browser.get(&app, &at).await;
         assert_eq!(refused.status, StatusCode::NOT_FOUND, "{at}: {}", refused.text);
     }
+}
+
+#[tokio::test]
+async fn files_of_results_are_fetched_one_at_a_time_by_whoever_asks_for_one() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    let chunks = browser
+        .post(&app, "/api/chat", &says("c1", "m1", "files"))
+        .await
+        .chunks();
+    let id = last_card(&chunks)["taskId"].as_str().unwrap().to_owned();
+    world.work().await;
+    world.blobs.fetched.store(0, Ordering::Relaxed);
+    let log = format!("/api/tasks/{id}/events");
+    let whole = format!("/api/tasks/{id}");
+    for path in [
+        "/api/tasks",
+        "/api/chats/c1/messages",
+        "/api/chats/c1/messages",
+        &whole,
+        &log,
+    ] {
+        let shown = browser.get(&app, path).await;
+        assert_eq!(shown.status, StatusCode::OK, "{path}: {}", shown.text);
+        assert_eq!(world.blobs.fetched.load(Ordering::Relaxed), 0, "{path}");
+        assert!(!shown.text.contains("switchyard-blob"), "{path}: {}", shown.text);
+    }
+    let task = browser.get(&app, &whole).await.json();
+    let parts = task["artifacts"][0]["parts"].as_array().unwrap();
+    assert_eq!((parts.len(), &parts[3]["bytes"]), (5, &json!(18_000)));
+    let file = browser.get(&app, &path(&parts[3]["url"])).await;
+    assert_eq!(
+        (file.status, file.text.as_bytes()),
+        (StatusCode::OK, &[3; 18_000][..])
+    );
+    assert_eq!(world.blobs.fetched.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]

@@ -54,6 +54,9 @@ const REFERENCES_MAX: usize = UNPACKED_LIMIT / LARGE;
 const MARK: &str = "switchyard-blob:";
 const ESCAPE: char = '=';
 
+/// The key in a record's JSON whose value is a file: [`domain::PartContent::Raw`].
+const FILE: &str = "raw";
+
 /// Where a blob lies: whose it is, and the hash of its bytes. It is made from the key of a record alone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlobKey {
@@ -175,6 +178,15 @@ pub trait Blobs: Send + Sync {
     async fn list(&self, scope: &BlobScope, after: Option<&BlobKey>) -> Result<Vec<ListedBlob>, StoreError>;
 }
 
+/// What of a record stays in the blob store when it is read, with references in the places of the strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    Nothing,
+    /// The bytes of files.
+    Files,
+    Everything,
+}
+
 /// The hashes and lengths of what of a record lies in the blob store.
 pub(crate) type Beside = BTreeMap<String, usize>;
 
@@ -202,7 +214,7 @@ impl Spilled {
             large, refers, whole, ..
         } = &mut spilled;
         *whole = json.len();
-        let text = rewritten(json, |content| {
+        let text = rewritten(json, |_, content| {
             if let Some(rest) = content.strip_prefix(MARK) {
                 let Some(length) = reference(content).and_then(|(hash, _)| known.get(hash)) else {
                     return Some(format!("{MARK}{ESCAPE}{rest}"));
@@ -230,9 +242,11 @@ impl Spilled {
     }
 }
 
-/// The same JSON text with other contents of its strings: as they stand there, escapes and all.
-fn rewritten(json: &str, mut each: impl FnMut(&str) -> Option<String>) -> String {
+/// The same JSON text with other contents of its strings: as they stand there, escapes and all. `each` is told too whether one is
+/// the value of [`FILE`].
+fn rewritten(json: &str, mut each: impl FnMut(bool, &str) -> Option<String>) -> String {
     let (mut text, mut rest) = (String::new(), json);
+    let mut last = "";
     while let Some((before, after)) = rest.split_once('"') {
         text.push_str(before);
         text.push('"');
@@ -240,12 +254,12 @@ fn rewritten(json: &str, mut each: impl FnMut(&str) -> Option<String>) -> String
             rest = after;
             break;
         };
-        match each(content) {
+        match each(before == ":" && last == FILE, content) {
             Some(other) => text.push_str(&other),
             None => text.push_str(content),
         }
         text.push('"');
-        rest = more;
+        (rest, last) = (more, content);
     }
     text.push_str(rest);
     text
@@ -261,17 +275,24 @@ fn ended(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The hash and length that a reference names.
-fn reference(content: &str) -> Option<(&str, usize)> {
+pub(crate) fn reference(content: &str) -> Option<(&str, usize)> {
     let (hash, length) = content.strip_prefix(MARK)?.split_once(':')?;
     let length = length.parse().ok()?;
     is_hash(hash).then_some((hash, length))
+}
+
+/// How many bytes a file has by what its part holds: base64, or a reference in its place, by which it is up to two bytes more.
+#[must_use]
+pub fn file_size(content: &str) -> usize {
+    let length = reference(content).map_or_else(|| content.trim_end_matches('=').len(), |(_, length)| length);
+    length.saturating_mul(3) / 4
 }
 
 /// The references of a JSON text.
 fn references(json: &str) -> Beside {
     let mut found = Beside::new();
     if json.contains(MARK) {
-        rewritten(json, |content| {
+        rewritten(json, |_, content| {
             let (hash, length) = reference(content)?;
             found.insert(hash.to_owned(), length);
             None
@@ -354,13 +375,12 @@ impl Store {
         Ok(bytes)
     }
 
-    /// The JSON of an item with its large strings, and which of them lie in the blob store. `bare`: they stay there, and references
-    /// in their places.
+    /// The JSON of an item with its large strings, but for those that are `left` where they are, and which of them lie in the blob store.
     pub(crate) async fn restored(
         &self,
         (table, key): (&str, &Key),
         json: String,
-        bare: bool,
+        left: Left,
     ) -> Result<(String, Beside), StoreError> {
         if !json.contains(MARK) {
             return Ok((json, Beside::new()));
@@ -374,16 +394,23 @@ impl Store {
                 "it names more of the blob store than was ever written",
             ));
         }
-        let mut large = BTreeMap::new();
-        if !bare {
-            for (hash, length) in &beside {
-                let bytes = self.blob(table, key, (hash, *length)).await?;
-                let content = String::from_utf8(bytes);
-                let content = content.map_err(|_| inconsistent(table, key, "a blob of it is no text"))?;
-                large.insert(hash.clone(), content);
-            }
+        let mut wanted = beside.clone();
+        if left != Left::Nothing {
+            wanted.clear();
+            rewritten(&json, |is_file, content| {
+                let (hash, length) = reference(content).filter(|_| left == Left::Files && !is_file)?;
+                wanted.insert(hash.to_owned(), length);
+                None
+            });
         }
-        let json = rewritten(&json, |content| match reference(content) {
+        let mut large = BTreeMap::new();
+        for (hash, length) in wanted {
+            let bytes = self.blob(table, key, (&hash, length)).await?;
+            let content = String::from_utf8(bytes);
+            let content = content.map_err(|_| inconsistent(table, key, "a blob of it is no text"))?;
+            large.insert(hash, content);
+        }
+        let json = rewritten(&json, |_, content| match reference(content) {
             Some((hash, _)) => large.get(hash).cloned(),
             None => {
                 let rest = content.strip_prefix(MARK)?.strip_prefix(ESCAPE)?;
@@ -460,7 +487,7 @@ mod tests {
         });
         assert_eq!(same, json);
         assert_eq!(seen, ["\\\\", "\\\"", "c", "a\\\"", "b\\\\"]);
-        assert_eq!(rewritten("[\"a", |_| Some("never".to_owned())), "[\"a");
+        assert_eq!(rewritten("[\"a", |_, _| Some("never".to_owned())), "[\"a");
     }
 
     fn any_string() -> impl Strategy<Value = String> {

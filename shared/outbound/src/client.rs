@@ -20,6 +20,7 @@ use crate::breaker::Breaker;
 use crate::broker::Bridge;
 use crate::guard::{self, GuardedDns, Lookup, SystemDns};
 use crate::http_client::Http;
+use crate::sifting::{Aside, sifted};
 use crate::spoken::Spoken;
 use crate::{CallError, Policy, TrustedOrigin};
 
@@ -43,6 +44,8 @@ pub struct Outbound {
     entropy: Arc<dyn Entropy>,
     /// How agents are called that are on a broker.
     pub(crate) bridge: Option<Arc<Bridge>>,
+    /// Where large files of answers go.
+    pub(crate) aside: Option<Aside>,
 }
 
 impl std::fmt::Debug for Outbound {
@@ -144,6 +147,7 @@ impl Outbound {
             dns,
             entropy,
             bridge: None,
+            aside: None,
         }
     }
 
@@ -218,7 +222,7 @@ impl Outbound {
     async fn sent(&self, ask: Ask<'_>) -> Result<Answered, CallError> {
         let with_token = ask.headers.contains_key(AUTHORIZATION);
         let most = ask.most.unwrap_or(self.policy.max_body);
-        let response = self.opened(ask).await?;
+        let response = self.begun(ask).await?;
         let status = response.status().as_u16();
         let challenge = [WWW_AUTHENTICATE.as_str(), REMAPPED_CHALLENGE]
             .iter()
@@ -231,7 +235,11 @@ impl Outbound {
         let location = location.and_then(|place| place.to_str().ok().map(str::to_owned));
         let responder = response.headers().get(a2a::mqtt::property::RESPONDER);
         let responder = responder.and_then(|agent| agent.to_str().ok().map(str::to_owned));
-        let body = match read(response, most).await {
+        let body = match &self.aside {
+            Some(aside) => sifted(response, aside, most).await,
+            None => read(response, most).await,
+        };
+        let body = match body {
             Ok(body) => body,
             // A refusal is told by its status; a body too large for it is not needed.
             Err(CallError::TooLarge(_)) if status >= 400 => Bytes::new(),
@@ -307,7 +315,7 @@ pub(crate) async fn whole(mut response: reqwest::Response, most: usize) -> Resul
 
 /// What is packed though nobody asked for that (RFC 1952), told by how it begins, as headers are wrong about it. What comes out has
 /// the bound of what came.
-fn unpacked(body: Bytes, most: usize) -> Result<Bytes, CallError> {
+pub(crate) fn unpacked(body: Bytes, most: usize) -> Result<Bytes, CallError> {
     if !body.starts_with(&[0x1f, 0x8b]) {
         return Ok(body);
     }

@@ -59,7 +59,8 @@ use domain::{Entropy, SignInRule, SystemEntropy, Timestamp};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 pub use blobs::{
-    BLOB_MAX, BlobKey, BlobScope, Blobs, Folder, LARGE, LISTED_MAX, ListedBlob, Orphans, file_size,
+    BLOB_MAX, BlobKey, BlobScope, Blobs, Folder, Incoming, LARGE, LISTED_MAX, ListedBlob, Orphans, PART,
+    Received, Receiving, file_size,
 };
 pub use cards::{
     CardSignature, Cards, Declared, DeclaredType, Health, PendingCard, Put, RegisteredAgent, Visibility,

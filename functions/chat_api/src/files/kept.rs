@@ -6,9 +6,9 @@ use axum::extract::{RawPathParams, State};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::{ChatId, MessageId, Owner, Part, PartContent};
-use http::HeaderValue;
+use domain::{ChatId, MessageId, Owner, Part, PartContent, Task};
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
 use outbound::below;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use url::Url;
 
 use crate::chat::ui_message::UserMessage;
 use crate::error::RouteError;
+use crate::files::lying;
 use crate::files::sent::{Files, invalid, size_of};
 use crate::session::owned::{OwnedChat, OwnedTask};
 use crate::state::AppState;
@@ -141,32 +142,25 @@ pub(crate) async fn of_message(
     ))
 }
 
-/// `GET /api/tasks/{id}/files/{place}`: a file among a task's results, as its agent sent it, which alone is read. The place is `artifact.part` of the
-/// task's own results, `job.artifact.part` of a job's.
+/// `GET /api/tasks/{id}/files/{place}`: a file among a task's results, as its agent sent it, which alone is read. The place is
+/// `artifact.part` of the task's own results, `job.artifact.part` of a job's, or the name of a file that lies beside the task.
 pub(crate) async fn of_task(
     State(room): State<Arc<AppState>>,
     OwnedTask { task, .. }: OwnedTask,
     params: RawPathParams,
+    headers: HeaderMap,
 ) -> Result<Response, RouteError> {
     let place = params
         .iter()
         .find(|(name, _)| *name == "place")
         .map(|(_, place)| place);
-    let place: Option<Vec<usize>> =
-        place.and_then(|place| place.split('.').map(|number| number.parse().ok()).collect());
-    let (artifacts, artifact, part) = match place.as_deref() {
-        Some([artifact, part]) => (Some(&task.artifacts), *artifact, *part),
-        Some([job, artifact, part]) => {
-            let job = task
-                .jobs
-                .iter()
-                .find(|one| usize::try_from(one.number) == Ok(*job));
-            (job.map(|job| &job.artifacts), *artifact, *part)
-        }
-        _ => return Err(RouteError::NotFound),
-    };
-    let part = artifacts.and_then(|all| all.get(artifact)?.parts.get(part));
+    let place = place.ok_or(RouteError::NotFound)?;
+    let part = lying::named(&task, place).or_else(|| at(&task, place));
     let part = part.ok_or(RouteError::NotFound)?;
+    if let Some(name) = lying::name_of(part) {
+        let file = (name.to_owned(), part.clone());
+        return lying::answered(room, task, file, &headers).await;
+    }
     let PartContent::Raw(base64) = &part.content else {
         return Err(RouteError::NotFound);
     };
@@ -178,11 +172,32 @@ pub(crate) async fn of_task(
     ))
 }
 
+/// The part of a task's results at a place.
+fn at<'t>(task: &'t Task, place: &str) -> Option<&'t Part> {
+    let place: Option<Vec<usize>> = place.split('.').map(|number| number.parse().ok()).collect();
+    let (artifacts, artifact, part) = match place.as_deref()? {
+        [artifact, part] => (&task.artifacts, *artifact, *part),
+        [job, artifact, part] => {
+            let mut jobs = task.jobs.iter();
+            let job = jobs.find(|one| usize::try_from(one.number) == Ok(*job))?;
+            (&job.artifacts, *artifact, *part)
+        }
+        _ => return None,
+    };
+    artifacts.get(artifact)?.parts.get(part)
+}
+
 /// A file as an answer: a browser saves it under its name, and opens nothing of it here.
-fn attachment((media, name): (Option<&str>, Option<&str>), bytes: Vec<u8>) -> Response {
+fn attachment(about: (Option<&str>, Option<&str>), bytes: Vec<u8>) -> Response {
+    let mut response = bytes.into_response();
+    as_attachment(&mut response, about);
+    response
+}
+
+/// Makes an answer an attachment of this media type and name.
+pub(crate) fn as_attachment(response: &mut Response, (media, name): (Option<&str>, Option<&str>)) {
     let media = media.and_then(|media| HeaderValue::from_str(media).ok());
     let name = utf8_percent_encode(name.unwrap_or("file"), NON_ALPHANUMERIC);
-    let mut response = bytes.into_response();
     let headers = response.headers_mut();
     headers.insert(
         CONTENT_TYPE,
@@ -194,5 +209,4 @@ fn attachment((media, name): (Option<&str>, Option<&str>), bytes: Vec<u8>) -> Re
         CONTENT_DISPOSITION,
         disposition.unwrap_or(HeaderValue::from_static("attachment")),
     );
-    response
 }

@@ -44,6 +44,11 @@ fn part(part: &Part, file: impl FnOnce() -> Option<Url>) -> Value {
             shown.extend(file().map(|url| ("url".to_owned(), json!(url))));
             ("bytes", json!(store::file_size(base64)))
         }
+        // It lies beside the task, at the address that A2A's callers have.
+        PartContent::Url(url) if part.lying().is_some() => {
+            shown.insert("bytes".to_owned(), json!(part.lying()));
+            ("url", json!(file().map_or_else(|| url.clone(), Url::into)))
+        }
         PartContent::Url(url) if is_of_the_web(url) => ("url", json!(url)),
         // Stored by a release that took any: whoever shows it as a link would run it.
         PartContent::Url(url) => ("text", json!(url)),

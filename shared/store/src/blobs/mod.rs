@@ -10,6 +10,10 @@
 //! another task, chat or tenant, because the partition is that of the record itself. So all blobs of an owner have one prefix, and go by
 //! it when the owner is removed; those of a tenant likewise. Nothing is shared between owners: a copy costs less than knowing who else needs it.
 //!
+//! **Files that nobody holds.** A result of tens of megabytes is never whole in memory: it comes in part by part (`incoming.rs`), before anybody
+//! knows its hash, so that its key ends with the hash of a seed. The record has its address, size and hash as any other text, and whoever
+//! reads the task does not read the file.
+//!
 //! **Order.** The blobs come first, then the record: a death in between leaves blobs without a record, never a record without its
 //! blobs. Removal goes the other way round, and begins with the blobs: a record that is left leads to them again.
 //! What no record leads to any more (a death, an item that DynamoDB expired) is found by [`Orphans`].
@@ -21,6 +25,7 @@
 //! as it was.
 
 mod folder;
+mod incoming;
 mod orphans;
 
 use std::collections::BTreeMap;
@@ -35,6 +40,7 @@ use crate::packed::UNPACKED_LIMIT;
 use crate::{Store, StoreError};
 
 pub use folder::Folder;
+pub use incoming::{Incoming, PART, Received, Receiving};
 pub use orphans::Orphans;
 
 /// From so many bytes on, a string of a record lies in the blob store. Below it the writes that it saves cost less than the
@@ -108,10 +114,11 @@ fn escaped(owner: &str) -> String {
 }
 
 fn hash_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn is_hash(text: &str) -> bool {
@@ -164,6 +171,18 @@ pub trait Blobs: Send + Sync {
     /// # Errors
     /// What the place says, and where they are more.
     async fn get(&self, key: &BlobKey, most: usize) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Begins a blob that comes in parts.
+    ///
+    /// # Errors
+    /// What the place says.
+    async fn begin(&self, key: &BlobKey) -> Result<Box<dyn Incoming>, StoreError>;
+
+    /// So many of its bytes, from the one of that number on, fewer where it ends before; `None` where there is no such blob.
+    ///
+    /// # Errors
+    /// What the place says.
+    async fn piece(&self, key: &BlobKey, from: u64, most: usize) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Removes it, where it is there.
     ///

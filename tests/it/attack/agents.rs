@@ -588,6 +588,12 @@ fn rest(prefix: &'static str, operations: &mut Vec<Operation>) {
         (("POST", "/message:stream", "send to a task"), none, over),
         (("GET", "/tasks", "list"), list, done),
         (("GET", task, "get"), none, done),
+        // The task has none.
+        (
+            ("GET", "/tasks/{id}/files/{file}", "get file"),
+            none,
+            [Is(404); 3],
+        ),
         (("GET", task, "subscribe"), none, over),
         (("POST", task, "subscribe"), none, over),
         (("POST", task, "refresh"), none, done),

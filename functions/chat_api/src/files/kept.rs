@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agent::{ALONE, LyingFile};
 use axum::extract::{RawPathParams, State};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -16,13 +17,9 @@ use url::Url;
 
 use crate::chat::ui_message::UserMessage;
 use crate::error::RouteError;
-use crate::files::lying;
-use crate::files::sent::{Files, invalid, size_of};
+use crate::files::sent::{Files, contradicts, invalid, size_of};
 use crate::session::owned::{OwnedChat, OwnedTask};
 use crate::state::AppState;
-
-/// A file that is opened by itself runs and loads nothing, whatever it holds.
-const ALONE: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
 
 /// Brings the bytes back of files that a message only names. The chat must have the message as it is; one that is edited, with these
 /// files.
@@ -143,7 +140,7 @@ pub(crate) async fn of_message(
 }
 
 /// `GET /api/tasks/{id}/files/{place}`: a file among a task's results, as its agent sent it, which alone is read. The place is
-/// `artifact.part` of the task's own results, `job.artifact.part` of a job's, or the name of a file that lies beside the task.
+/// `artifact.part` of the task's own results, `job.artifact.part` of a job's.
 pub(crate) async fn of_task(
     State(room): State<Arc<AppState>>,
     OwnedTask { task, .. }: OwnedTask,
@@ -154,22 +151,22 @@ pub(crate) async fn of_task(
         .iter()
         .find(|(name, _)| *name == "place")
         .map(|(_, place)| place);
-    let place = place.ok_or(RouteError::NotFound)?;
-    let part = lying::named(&task, place).or_else(|| at(&task, place));
+    let part = place.and_then(|place| at(&task, place));
     let part = part.ok_or(RouteError::NotFound)?;
-    if let Some(name) = lying::name_of(part) {
-        let file = (name.to_owned(), part.clone());
-        return lying::answered(room, task, file, &headers).await;
+    let (media, name) = (part.media_type.as_deref(), part.filename.as_deref());
+    if let Some(file) = LyingFile::open(&room.store, &task, part, &headers).await? {
+        let is_it = |media: &&str| file.beginning().is_none_or(|bytes| !contradicts(media, bytes));
+        let media = media.filter(is_it);
+        let mut response = file.into_response();
+        as_attachment(&mut response, (media, name));
+        return Ok(response);
     }
     let PartContent::Raw(base64) = &part.content else {
         return Err(RouteError::NotFound);
     };
     let base64 = room.tasks().file(&task, base64).await?;
     let bytes = STANDARD.decode(&*base64).map_err(|_| RouteError::NotFound)?;
-    Ok(attachment(
-        (part.media_type.as_deref(), part.filename.as_deref()),
-        bytes,
-    ))
+    Ok(attachment((media, name), bytes))
 }
 
 /// The part of a task's results at a place.
@@ -195,7 +192,7 @@ fn attachment(about: (Option<&str>, Option<&str>), bytes: Vec<u8>) -> Response {
 }
 
 /// Makes an answer an attachment of this media type and name.
-pub(crate) fn as_attachment(response: &mut Response, (media, name): (Option<&str>, Option<&str>)) {
+fn as_attachment(response: &mut Response, (media, name): (Option<&str>, Option<&str>)) {
     let media = media.and_then(|media| HeaderValue::from_str(media).ok());
     let name = utf8_percent_encode(name.unwrap_or("file"), NON_ALPHANUMERIC);
     let headers = response.headers_mut();

@@ -44,7 +44,7 @@ fn part(part: &Part, file: impl FnOnce() -> Option<Url>) -> Value {
             shown.extend(file().map(|url| ("url".to_owned(), json!(url))));
             ("bytes", json!(store::file_size(base64)))
         }
-        // It lies beside the task, at the address that A2A's callers have.
+        // The address is that for A2A's callers.
         PartContent::Url(url) if part.lying().is_some() => {
             shown.insert("bytes".to_owned(), json!(part.lying()));
             ("url", json!(file().map_or_else(|| url.clone(), Url::into)))

@@ -18,7 +18,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::{
     AgentId, AgentName, AgentType, Artifact, Caller, EventKind, Job, ManualClock, NewJob, Owner, Part,
-    PartContent, SystemEntropy, TaskState, Tenant, Timestamp,
+    PartContent, SystemEntropy, TaskId, TaskState, Tenant, Timestamp,
 };
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, SET_COOKIE};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
@@ -177,6 +177,11 @@ impl Executor for Script {
                 artifacts: vec![Artifact::new("files", (0..5).map(file).collect())],
                 say: Some("Here they are.".into()),
             },
+            // It lies where a test puts it.
+            "large" => Outcome::Completed {
+                artifacts: vec![Artifact::new("large", vec![lying(run.task().id)])],
+                say: None,
+            },
             "fail" => Outcome::Failed("It broke.".into()),
             "park" => Outcome::Parked {
                 until: run.now().after(Duration::from_secs(60)),
@@ -249,6 +254,19 @@ impl Executor for Script {
         }))
     }
 }
+
+/// A file of 9 MB that lies beside a task.
+fn lying(task: TaskId) -> Part {
+    let url = format!("http://127.0.0.1:3000/t/acme/api/tasks/{task}/files/{}", LYING);
+    let mut part = file(0);
+    part.media_type = Some("image/png".to_owned());
+    part.lie_at(url, (LARGE_SIZE, ""));
+    part
+}
+
+/// What that is called, and how large it is.
+pub(super) const LYING: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+pub(super) const LARGE_SIZE: u64 = 9_000_000;
 
 /// A file of 18 KB.
 pub(super) fn file(number: u8) -> Part {

@@ -28,9 +28,10 @@ enum Fate {
     TooLarge(u64),
 }
 
-/// Where files are looked for below the tenant's base: an endpoint of `chat_api`.
+/// Where the host gives a file of a task out to the task's callers.
 fn place_of(on: OnTask<'_>, task: TaskId, name: &str) -> String {
-    format!("{}/api/tasks/{task}/files/{name}", on.deps.tokens.issuer)
+    let host = on.deps.url.as_str().trim_end_matches('/');
+    format!("{host}/tasks/{task}/files/{name}")
 }
 
 /// The agent's task, with the addresses of its large files in their places.

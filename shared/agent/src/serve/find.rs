@@ -2,9 +2,11 @@
 
 use a2a::A2aError;
 use domain::{Caller, TaskId};
+use http::HeaderMap;
 use store::{StoreError, StoredTask, TaskKey};
 
 use crate::Agent;
+use crate::lying::{LyingFile, lying_name};
 
 /// The caller's task, or `TaskNotFound`, whatever the reason.
 pub(crate) async fn owned(agent: &Agent, caller: &Caller, id: &str) -> Result<StoredTask, A2aError> {
@@ -19,6 +21,21 @@ pub(crate) async fn owned(agent: &Agent, caller: &Caller, id: &str) -> Result<St
         .await
         .map_err(failed)?;
     found.ok_or(A2aError::TaskNotFound)
+}
+
+/// A file that lies beside a caller's own task, by its name there.
+pub(crate) async fn file(
+    agent: &Agent,
+    caller: &Caller,
+    (id, name): (&str, &str),
+    headers: &HeaderMap,
+) -> Result<LyingFile, A2aError> {
+    let task = owned(agent, caller, id).await?.task;
+    let mut parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
+    let part = parts.find(|part| lying_name(part) == Some(name));
+    let part = part.ok_or(A2aError::TaskNotFound)?;
+    let file = LyingFile::open(&agent.store, &task, part, headers).await;
+    file.map_err(failed)?.ok_or(A2aError::TaskNotFound)
 }
 
 /// The body's `tenant` is routing at most, never authority: it must be the caller's own where it is given.

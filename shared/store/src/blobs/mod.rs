@@ -500,7 +500,7 @@ mod tests {
     fn strings_end_where_json_says() {
         let json = json!({"a\"": "b\\", "\\": ["\"", "c"]}).to_string();
         let mut seen = Vec::new();
-        let same = rewritten(&json, |content| {
+        let same = rewritten(&json, |_, content| {
             seen.push(content.to_owned());
             None
         });

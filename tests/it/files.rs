@@ -164,7 +164,8 @@ fn resident() -> (u64, u64) {
 }
 
 /// The whole system, the agent and the client are one process here: all of them together may take this much more than before.
-const MEMORY_MAX: u64 = 64 * 1024 * 1024;
+/// Whoever held the file whole, in base64 and decoded, would take 117 MB.
+const MEMORY_MAX: u64 = 100 * 1024 * 1024;
 const LARGEST: usize = 50 * 1024 * 1024;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -38,9 +38,10 @@ pub(crate) async fn file(
     let task = owned_of(tasks, agent, caller, id).await?.task;
     let mut parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
     let part = parts.find(|part| lying_name(part) == Some(name));
-    let part = part.ok_or(A2aError::TaskNotFound)?;
+    let none = || A2aError::InvalidParams("the task has no such file".to_owned());
+    let part = part.ok_or_else(none)?;
     let file = LyingFile::open(&agent.store, &task, part, headers).await;
-    file.map_err(failed)?.ok_or(A2aError::TaskNotFound)
+    file.map_err(failed)?.ok_or_else(none)
 }
 
 /// The body's `tenant` is routing at most, never authority: it must be the caller's own where it is given.

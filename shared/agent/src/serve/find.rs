@@ -38,10 +38,13 @@ pub(crate) async fn file(
     let task = owned_of(tasks, agent, caller, id).await?.task;
     let mut parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
     let part = parts.find(|part| lying_name(part) == Some(name));
-    let none = || A2aError::InvalidParams("the task has no such file".to_owned());
-    let part = part.ok_or_else(none)?;
+    let part = part.ok_or_else(no_such_file)?;
     let file = LyingFile::open(&agent.store, &task, part, headers).await;
-    file.map_err(failed)?.ok_or_else(none)
+    file.map_err(failed)?.ok_or_else(no_such_file)
+}
+
+fn no_such_file() -> A2aError {
+    A2aError::InvalidParams("the task has no such file".to_owned())
 }
 
 /// The body's `tenant` is routing at most, never authority: it must be the caller's own where it is given.

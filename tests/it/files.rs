@@ -1,10 +1,12 @@
 //! What a user attaches goes to the agents that take it; who does not take it is named in the answer.
 
+use std::time::Instant;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use system_testing::{Local, User};
 
-use crate::scripted::Scripted;
+use crate::scripted::{Scripted, pattern};
 
 const PICTURE: &str = "iVBORw0KGgo=";
 
@@ -145,5 +147,100 @@ async fn a_file_goes_to_an_agent_that_takes_it_as_it_was() {
     let stranger = local.user("acme");
     stranger.ask("Hello").await;
     assert_eq!(stranger.get(&at).await.status.as_u16(), 404);
+    local.system.stop().await;
+}
+
+/// What of this process lies in memory, and the most of it since it was last asked, in bytes.
+fn resident() -> (u64, u64) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let of = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        let kilobytes: u64 = line.split_whitespace().next().unwrap().parse().unwrap();
+        kilobytes * 1024
+    };
+    let told = (of("VmRSS:"), of("VmHWM:"));
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    told
+}
+
+/// The whole system, the agent and the client are one process here: all of them together may take this much more than before.
+/// Whoever held the file whole, in base64 and decoded, would take 117 MB.
+const MEMORY_MAX: u64 = 100 * 1024 * 1024;
+const LARGEST: usize = 50 * 1024 * 1024;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_of_fifty_megabytes_comes_through_and_nobody_holds_it() {
+    let local = Local::start().await;
+    let maps = Scripted::start(&local, "map", "Draw a map of the fjord").await;
+    let user = local.user("acme");
+    for (number, more) in [(1, false), (2, true)] {
+        let task = user.begin("Draw a map of the fjord").await;
+        let sent = maps.nth(number).await;
+        maps.has_files(if more { &[LARGEST, 3_000_000] } else { &[LARGEST] });
+        let (before, _) = resident();
+        let begun = Instant::now();
+        maps.reports(&sent, "TASK_STATE_COMPLETED", None, None).await;
+        let done = user.until(&task, &["completed", "failed"]).await;
+        let (_, most) = resident();
+        println!(
+            "in: {:?}, {} MB more",
+            begun.elapsed(),
+            most.saturating_sub(before) >> 20
+        );
+        assert!(
+            most.saturating_sub(before) < MEMORY_MAX,
+            "{before} before, {most} at most"
+        );
+        // Where there is too much the rest is kept, and that is said.
+        let said = done["statusMessage"].as_str().unwrap_or_default();
+        assert_eq!(
+            done["status"],
+            if more { "failed" } else { "completed" },
+            "{said}"
+        );
+        assert_eq!(said.contains("1.bin (3.0 MB)"), more, "{said}");
+        assert!(done.to_string().len() < 50_000);
+        let results = [&done["artifacts"], &done["jobs"][0]["artifacts"]];
+        let parts = results
+            .iter()
+            .find_map(|found| found[0]["parts"].as_array().filter(|parts| !parts.is_empty()));
+        let parts = parts.unwrap_or_else(|| panic!("{done:#}"));
+        assert_eq!(
+            (parts.len(), &parts[0]["bytes"]),
+            (2, &json!(LARGEST)),
+            "{done:#}"
+        );
+        assert_eq!(parts[1]["text"], "That is all of it.");
+
+        let url = parts[0]["url"].as_str().unwrap();
+        let get = system_testing::user::http()
+            .get(url)
+            .header("cookie", user.cookie().unwrap());
+        let (mut answer, begun, pattern) = (get.send().await.unwrap(), Instant::now(), pattern());
+        assert_eq!(
+            (answer.status().as_u16(), answer.content_length()),
+            (200, Some(LARGEST as u64))
+        );
+        let mut at = 0;
+        while let Some(chunk) = answer.chunk().await.unwrap() {
+            let same = chunk
+                .iter()
+                .zip(pattern.iter().cycle().skip(at % pattern.len()))
+                .all(|(one, two)| one == two);
+            assert!(same, "at {at}");
+            at += chunk.len();
+        }
+        assert_eq!(at, LARGEST);
+        let (_, most) = resident();
+        println!(
+            "out: {:?}, {} MB more",
+            begun.elapsed(),
+            most.saturating_sub(before) >> 20
+        );
+        assert!(
+            most.saturating_sub(before) < MEMORY_MAX,
+            "{before} before, {most} at most"
+        );
+    }
     local.system.stop().await;
 }

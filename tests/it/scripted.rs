@@ -5,8 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::Json;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use system_testing::Local;
@@ -23,6 +27,8 @@ struct Inner {
     sent: Mutex<Vec<Sent>>,
     /// What a look at a task is answered with; an error where there is nothing.
     known: Mutex<Option<Value>>,
+    /// The sizes of the files that a look at a task brings, which nobody holds.
+    files: Mutex<Vec<usize>>,
     /// It answers nothing but errors.
     away: AtomicBool,
     /// It lists its tasks, and tells how they are.
@@ -121,6 +127,7 @@ impl Scripted {
             http: system_testing::user::http(),
             sent: Mutex::default(),
             known: Mutex::default(),
+            files: Mutex::default(),
             away: AtomicBool::new(false),
             remembers: AtomicBool::new(false),
             kept: Mutex::default(),
@@ -184,6 +191,11 @@ impl Scripted {
     /// What a look at any task finds from now on.
     pub(crate) fn knows(&self, task: Value) {
         *self.0.known.lock().expect("no panic under the lock") = Some(task);
+    }
+
+    /// A look at any task finds files of these sizes from now on, and a text beside them.
+    pub(crate) fn has_files(&self, sizes: &[usize]) {
+        *self.0.files.lock().expect("no panic under the lock") = sizes.to_vec();
     }
 
     /// From now on it lists its tasks, and tells how they are, as an agent that keeps them does; and it tells this of each new
@@ -284,20 +296,55 @@ fn told(of: &Sent, state: &str, text: Option<&str>, artifact: Option<&str>) -> V
     task
 }
 
+/// The bytes of a file, again and again; base64 of them ends where they do.
+pub(crate) fn pattern() -> Vec<u8> {
+    (0..49_152_u32)
+        .map(|at| at.wrapping_mul(31).to_le_bytes()[1])
+        .collect()
+}
+
+/// A task that is done, with files of these sizes: written as it is read.
+fn with_files(call: &Value, sizes: Vec<usize>) -> Body {
+    let text = |text: String| Bytes::from(text);
+    let pattern = pattern();
+    let whole = text(STANDARD.encode(&pattern));
+    let files = sizes.into_iter().enumerate().flat_map(move |(number, size)| {
+        let rest = STANDARD.encode(&pattern[..size % pattern.len()]);
+        let begin = text(format!(
+            r#"{{"filename":"{number}.bin","mediaType":"application/octet-stream","raw":""#
+        ));
+        std::iter::once(begin)
+            .chain(std::iter::repeat_n(whole.clone(), size / pattern.len()))
+            .chain([text(format!(r#"{rest}"}},"#))])
+    });
+    let (id, task) = (&call["id"], &call["params"]["id"]);
+    let begin = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"id":{task},"contextId":"c","status":{{"state":"TASK_STATE_COMPLETED"}},"artifacts":[{{"artifactId":"a","parts":["#
+    );
+    let all = std::iter::once(text(begin))
+        .chain(files)
+        .chain([text(r#"{"text":"That is all of it."}]}]}}"#.to_owned())]);
+    Body::from_stream(futures_util::stream::iter(
+        all.map(Ok::<_, std::convert::Infallible>),
+    ))
+}
+
 async fn answer(
     State(agent): State<Scripted>,
     headers: HeaderMap,
     Json(call): Json<Value>,
-) -> Result<Json<Value>, StatusCode> {
+) -> Result<Response, StatusCode> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if agent.0.away.load(Ordering::SeqCst) {
         return Err(StatusCode::SERVICE_UNAVAILABLE);
     }
     if call["method"] != "SendMessage" {
+        let files = agent.0.files.lock().expect("no panic under the lock").clone();
+        if !files.is_empty() {
+            return Ok(with_files(&call, files).into_response());
+        }
         let known = agent.found(&call).ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
-        return Ok(Json(
-            json!({ "jsonrpc": "2.0", "id": call["id"], "result": known }),
-        ));
+        return Ok(Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": known })).into_response());
     }
     let message = &call["params"]["message"];
     let push = &call["params"]["configuration"]["taskPushNotificationConfig"];
@@ -331,7 +378,5 @@ async fn answer(
         let tells = agent.0.tells.lock().expect("no panic under the lock").clone();
         tokio::spawn(agent.clone().tell_all(sent, tells));
     }
-    Ok(Json(
-        json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } }),
-    ))
+    Ok(Json(json!({ "jsonrpc": "2.0", "id": call["id"], "result": { "task": task } })).into_response())
 }

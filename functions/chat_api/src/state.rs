@@ -9,7 +9,7 @@ use auth::web_push::WebPushKeys;
 use domain::{AgentName, Clock, Entropy, Owner, Tenant};
 use outbound::{Outbound, below};
 use store::audit::{self, Action, Actor, Entry};
-use store::{OwnSettings, Store};
+use store::{OwnSettings, Store, Tasks};
 use url::Url;
 
 use crate::chat::known_models::LastModels;
@@ -114,6 +114,11 @@ pub(crate) struct AppState {
 }
 
 impl AppState {
+    /// The tasks as they are shown: the bytes of files are read one file at a time.
+    pub(crate) fn tasks(&self) -> Tasks<'_> {
+        self.store.tasks().without_files()
+    }
+
     /// What somebody did here, for the audit.
     pub(crate) fn entry(&self, action: Action, owner: &Owner, object: &str) -> Entry {
         let audit = self.store.audit(self.clock.now());

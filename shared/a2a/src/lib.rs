@@ -25,6 +25,7 @@ pub mod jsonrpc;
 pub mod media;
 pub mod mqtt;
 pub mod rest;
+pub mod sieve;
 
 mod call;
 mod chunks;

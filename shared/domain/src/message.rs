@@ -1,7 +1,7 @@
 //! Messages, parts and artifacts, in the words of A2A but free of either generation's wire form.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{ContextId, MessageId, TaskId};
 
@@ -180,7 +180,35 @@ pub enum PartContent {
     Data(Value),
 }
 
+/// Under which name a part's metadata says what is kept of its file.
+const KEPT: &str = "switchyard";
+
 impl Part {
+    /// The part as one whose file lies beside its task, at an address of ours.
+    pub fn lie_at(&mut self, url: String, (size, sha256): (u64, &str)) {
+        self.content = PartContent::Url(url);
+        self.metadata
+            .insert(KEPT.to_owned(), json!({"size": size, "sha256": sha256}));
+    }
+
+    /// The part as one whose file is not kept, because it has so many bytes.
+    pub fn leave_out(&mut self, bytes: u64) {
+        self.content = PartContent::Text(String::new());
+        self.metadata.insert(KEPT.to_owned(), json!({"leftOut": bytes}));
+    }
+
+    /// How many bytes the file has that lies beside its task.
+    #[must_use]
+    pub fn lying(&self) -> Option<u64> {
+        self.metadata.get(KEPT)?.get("size")?.as_u64()
+    }
+
+    /// How many bytes the file had that is not kept.
+    #[must_use]
+    pub fn left_out(&self) -> Option<u64> {
+        self.metadata.get(KEPT)?.get("leftOut")?.as_u64()
+    }
+
     /// A part with nothing but content.
     #[must_use]
     pub fn new(content: PartContent) -> Self {

@@ -106,6 +106,9 @@ pub(crate) fn size(value: &impl Serialize) -> usize {
 
 /// How many bytes the content of a part has for a person: of a file, those of the file.
 fn content(part: &Part) -> u64 {
+    if let Some(bytes) = part.left_out() {
+        return bytes;
+    }
     let bytes = match &part.content {
         PartContent::Text(text) | PartContent::Url(text) => text.len(),
         PartContent::Raw(base64) => base64.trim_end_matches('=').len() * 3 / 4,
@@ -127,7 +130,21 @@ fn told(bytes: u64) -> String {
 /// comes. False where nothing was to be left out.
 pub(crate) fn keep_within(room: Room, artifacts: &mut Vec<Artifact>, unkept: &mut Vec<Unkept>) -> bool {
     let too_many = leave_out_many(room, artifacts, unkept);
-    leave_out_large(room.bytes, artifacts, unkept) || too_many
+    let too_large = leave_out_large(room.bytes, artifacts, unkept);
+    leave_out_told(artifacts, unkept) || too_large || too_many
+}
+
+/// Leaves out files that were too large to be taken in, and nothing else of their results.
+fn leave_out_told(artifacts: &mut Vec<Artifact>, unkept: &mut Vec<Unkept>) -> bool {
+    let before = parts_of(artifacts);
+    for artifact in artifacts.iter_mut() {
+        let parts = std::mem::take(&mut artifact.parts);
+        let (large, kept) = parts.into_iter().partition(|part| part.left_out().is_some());
+        artifact.parts = kept;
+        name_unkept(artifact, "", large, unkept);
+    }
+    artifacts.retain(|artifact| !artifact.parts.is_empty());
+    parts_of(artifacts) < before
 }
 
 /// Leaves out the results, and the parts of them, that are too many. Results are counted, as their names would be too many too.
@@ -157,7 +174,7 @@ fn leave_out_many(room: Room, artifacts: &mut Vec<Artifact>, unkept: &mut Vec<Un
     for artifact in artifacts.iter_mut() {
         let more = artifact.parts.split_off(artifact.parts.len().min(left));
         left -= artifact.parts.len();
-        name_unkept(artifact, more, unkept);
+        name_unkept(artifact, &artifact.artifact_id, more, unkept);
     }
     if has_more_parts {
         artifacts.retain(|artifact| !artifact.parts.is_empty());
@@ -239,16 +256,16 @@ fn leave_out(artifact: &mut Artifact, least: usize, unkept: &mut Vec<Unkept>) {
         .into_iter()
         .partition(|part| size(part) > least);
     artifact.parts = kept;
-    name_unkept(artifact, large, unkept);
+    name_unkept(artifact, &artifact.artifact_id, large, unkept);
 }
 
-/// Names parts of a result that are not kept.
-fn name_unkept(artifact: &Artifact, parts: Vec<Part>, unkept: &mut Vec<Unkept>) {
-    let id = artifact.artifact_id.clone();
+/// Names parts of a result that are not kept; by this id, of which more is left out when it comes.
+fn name_unkept(artifact: &Artifact, id: &str, parts: Vec<Part>, unkept: &mut Vec<Unkept>) {
+    let own = &artifact.artifact_id;
     for part in parts {
-        let names = [part.filename.as_ref(), artifact.name.as_ref(), Some(&id)];
+        let names = [part.filename.as_ref(), artifact.name.as_ref(), Some(own)];
         let name = names.into_iter().flatten().find(|name| !name.trim().is_empty());
-        let name: String = name.unwrap_or(&id).chars().take(120).collect();
+        let name: String = name.unwrap_or(own).chars().take(120).collect();
         let bytes = content(&part);
         let full = unkept.len() >= NAMED;
         let known = |known: &&mut Unkept| {
@@ -257,7 +274,7 @@ fn name_unkept(artifact: &Artifact, parts: Vec<Part>, unkept: &mut Vec<Unkept>) 
         match unkept.iter_mut().rev().find(known) {
             Some(known) => known.bytes = known.bytes.saturating_add(bytes),
             None => unkept.push(Unkept {
-                artifact_id: id.clone(),
+                artifact_id: id.to_owned(),
                 name,
                 bytes,
                 results: 0,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::Clock;
 use outbound::{CallError, Objects, ObjectsPlace, Outbound};
-use store::{BlobKey, BlobScope, Blobs, ListedBlob, StoreError};
+use store::{BlobKey, BlobScope, Blobs, Incoming, ListedBlob, StoreError};
 use url::Url;
 
 use crate::aws::{Caller, without_credentials};
@@ -24,6 +24,7 @@ pub struct Bucket {
 }
 
 /// Large things in a bucket.
+#[derive(Clone)]
 pub struct S3Blobs {
     objects: Result<Objects, String>,
     clock: Arc<dyn Clock>,
@@ -50,6 +51,39 @@ impl S3Blobs {
             operation,
             source: reason.clone().into(),
         })
+    }
+}
+
+/// A blob of the bucket that comes in parts. One without an end is tidied up by the bucket.
+struct Parts {
+    blobs: S3Blobs,
+    key: String,
+    upload: String,
+    tags: Vec<String>,
+}
+
+#[async_trait]
+impl Incoming for Parts {
+    async fn write(&mut self, part: Vec<u8>) -> Result<(), StoreError> {
+        let (objects, now) = (self.blobs.objects("UploadPart")?, self.blobs.clock.now());
+        let place = (
+            self.key.as_str(),
+            self.upload.as_str(),
+            self.tags.len().saturating_add(1),
+        );
+        let tag = objects
+            .put_part(place, &part, now)
+            .await
+            .map_err(failed("UploadPart"))?;
+        self.tags.push(tag);
+        Ok(())
+    }
+
+    async fn end(self: Box<Self>) -> Result<(), StoreError> {
+        let operation = "CompleteMultipartUpload";
+        let (objects, now) = (self.blobs.objects(operation)?, self.blobs.clock.now());
+        let ended = objects.end((&self.key, &self.upload), &self.tags, now);
+        ended.await.map_err(failed(operation))
     }
 }
 
@@ -80,6 +114,28 @@ impl Blobs for S3Blobs {
             .get(&key.path(), most, now)
             .await
             .map_err(failed("GetObject"))
+    }
+
+    async fn begin(&self, key: &BlobKey) -> Result<Box<dyn Incoming>, StoreError> {
+        let operation = "CreateMultipartUpload";
+        let (objects, now) = (self.objects(operation)?, self.clock.now());
+        let upload = objects.begin(&key.path(), now).await.map_err(failed(operation))?;
+        Ok(Box::new(Parts {
+            blobs: self.clone(),
+            key: key.path(),
+            upload,
+            tags: Vec::new(),
+        }))
+    }
+
+    async fn piece(&self, key: &BlobKey, from: u64, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        let (objects, now) = (self.objects("GetObject")?, self.clock.now());
+        let piece = objects.piece(&key.path(), (from, most), now).await;
+        match piece {
+            // There is nothing behind its end.
+            Err(CallError::Status(416)) => Ok(Some(Vec::new())),
+            piece => piece.map_err(failed("GetObject")),
+        }
     }
 
     async fn delete(&self, key: &BlobKey) -> Result<(), StoreError> {

@@ -4,13 +4,15 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use a2a::sieve::FilePiece;
 use bytes::{Bytes, BytesMut};
 use domain::{Entropy, ExposeSecret, SecretString, TraceParent, foreign_json};
 use flate2::bufread::MultiGzDecoder;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
 use tracing::field::Empty;
 use url::Url;
@@ -20,9 +22,12 @@ use crate::breaker::Breaker;
 use crate::broker::Bridge;
 use crate::guard::{self, GuardedDns, Lookup, SystemDns};
 use crate::http_client::Http;
+use crate::sifting::{ANSWER_MAX, Aside, COMES_IN, Sifting};
 use crate::spoken::Spoken;
 use crate::{CallError, Policy, TrustedOrigin};
 
+/// How a body begins that is packed (RFC 1952).
+const PACKED: &[u8] = &[0x1f, 0x8b];
 /// What API Gateway makes of `WWW-Authenticate`.
 const REMAPPED_CHALLENGE: &str = "x-amzn-remapped-www-authenticate";
 /// The words by which an agent says that a token is no longer good.
@@ -43,6 +48,8 @@ pub struct Outbound {
     entropy: Arc<dyn Entropy>,
     /// How agents are called that are on a broker.
     pub(crate) bridge: Option<Arc<Bridge>>,
+    /// Where large files of answers go.
+    pub(crate) aside: Option<Aside>,
 }
 
 impl std::fmt::Debug for Outbound {
@@ -144,6 +151,7 @@ impl Outbound {
             dns,
             entropy,
             bridge: None,
+            aside: None,
         }
     }
 
@@ -177,6 +185,17 @@ impl Outbound {
             ..self.policy.clone()
         };
         Self::with_dns(policy, Arc::clone(&self.entropy), Arc::clone(&self.dns))
+    }
+
+    /// The same way out for one call, in whose answer names stand for large files ([`a2a::sieve::placeholder`] of this mark). The files
+    /// go there piece by piece; whoever takes none fails the call.
+    #[must_use]
+    pub fn sifting(&self, mark: &str, files: mpsc::Sender<FilePiece>) -> Self {
+        let mark = mark.to_owned();
+        Self {
+            aside: Some(Aside { mark, files }),
+            ..self.clone()
+        }
     }
 
     /// Loads what the first call needs, some milliseconds of computing: for whoever starts once and has the time meanwhile.
@@ -218,7 +237,7 @@ impl Outbound {
     async fn sent(&self, ask: Ask<'_>) -> Result<Answered, CallError> {
         let with_token = ask.headers.contains_key(AUTHORIZATION);
         let most = ask.most.unwrap_or(self.policy.max_body);
-        let response = self.opened(ask).await?;
+        let response = self.begun(ask).await?;
         let status = response.status().as_u16();
         let challenge = [WWW_AUTHENTICATE.as_str(), REMAPPED_CHALLENGE]
             .iter()
@@ -231,7 +250,11 @@ impl Outbound {
         let location = location.and_then(|place| place.to_str().ok().map(str::to_owned));
         let responder = response.headers().get(a2a::mqtt::property::RESPONDER);
         let responder = responder.and_then(|agent| agent.to_str().ok().map(str::to_owned));
-        let body = match read(response, most).await {
+        let body = match &self.aside {
+            Some(aside) => sifted(response, aside, most).await,
+            None => read(response, most).await,
+        };
+        let body = match body {
             Ok(body) => body,
             // A refusal is told by its status; a body too large for it is not needed.
             Err(CallError::TooLarge(_)) if status >= 400 => Bytes::new(),
@@ -246,6 +269,17 @@ impl Outbound {
             with_token,
             body,
         })
+    }
+
+    /// Sends a request up to the head of the answer, whose body may take longer than that where large files go aside.
+    async fn begun(&self, mut ask: Ask<'_>) -> Result<reqwest::Response, CallError> {
+        if self.aside.is_none() {
+            return self.opened(ask).await;
+        }
+        let begins = ask.timeout.unwrap_or(self.policy.timeout);
+        ask.timeout = Some(begins.saturating_add(COMES_IN));
+        let opened = timeout(begins, self.opened(ask)).await;
+        opened.map_err(|_| CallError::Timeout)?
     }
 
     /// Sends a request whose address is checked, up to the head of the answer.
@@ -305,10 +339,30 @@ pub(crate) async fn whole(mut response: reqwest::Response, most: usize) -> Resul
     Ok(body.freeze())
 }
 
+/// The body without its large files.
+async fn sifted(mut response: reqwest::Response, aside: &Aside, most: usize) -> Result<Bytes, CallError> {
+    let told = response.content_length();
+    if told.is_some_and(|told| usize::try_from(told).is_ok_and(|told| told > ANSWER_MAX)) {
+        return Err(CallError::TooLarge(ANSWER_MAX));
+    }
+    let mut sifting = Sifting::new(aside, most);
+    let mut is_first = true;
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        if is_first && chunk.starts_with(PACKED) {
+            let mut body = BytesMut::from(&*chunk);
+            body.extend_from_slice(&whole(response, most.saturating_sub(chunk.len())).await?);
+            return unpacked(body.freeze(), most);
+        }
+        is_first = false;
+        sifting.take(&chunk).await?;
+    }
+    Ok(sifting.left().into())
+}
+
 /// What is packed though nobody asked for that (RFC 1952), told by how it begins, as headers are wrong about it. What comes out has
 /// the bound of what came.
 fn unpacked(body: Bytes, most: usize) -> Result<Bytes, CallError> {
-    if !body.starts_with(&[0x1f, 0x8b]) {
+    if !body.starts_with(PACKED) {
         return Ok(body);
     }
     let mut whole = Vec::new();

@@ -43,6 +43,7 @@ mod objects;
 mod origin;
 mod policy;
 mod push;
+mod sifting;
 mod signature;
 mod spoken;
 mod web_push;

@@ -59,7 +59,10 @@ use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use domain::{Entropy, SignInRule, SystemEntropy, Timestamp};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-pub use blobs::{BLOB_MAX, BlobKey, BlobScope, Blobs, Folder, LARGE, LISTED_MAX, ListedBlob, Orphans};
+pub use blobs::{
+    BLOB_MAX, BlobKey, BlobScope, Blobs, Folder, Incoming, LARGE, LISTED_MAX, ListedBlob, Orphans, PART,
+    Received, Receiving, file_size,
+};
 pub use cards::{
     CardSignature, Cards, Declared, DeclaredType, Health, PendingCard, Put, RegisteredAgent, Visibility,
 };
@@ -247,7 +250,7 @@ impl Store {
     pub fn tasks(&self) -> Tasks<'_> {
         Tasks {
             store: self,
-            bare: false,
+            left: blobs::Left::Nothing,
         }
     }
 

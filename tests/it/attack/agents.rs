@@ -588,6 +588,11 @@ fn rest(prefix: &'static str, operations: &mut Vec<Operation>) {
         (("POST", "/message:stream", "send to a task"), none, over),
         (("GET", "/tasks", "list"), list, done),
         (("GET", task, "get"), none, done),
+        (
+            ("GET", "/tasks/{id}/files/{file}", "get file"),
+            none,
+            [Is(400); 3],
+        ),
         (("GET", task, "subscribe"), none, over),
         (("POST", task, "subscribe"), none, over),
         (("POST", task, "refresh"), none, done),

@@ -158,7 +158,12 @@ impl Relay {
             id,
             ..TaskKey::from(task)
         };
-        let found = self.store.tasks().find(&key, task.updated_at).await?;
+        let found = self
+            .store
+            .tasks()
+            .without_files()
+            .find(&key, task.updated_at)
+            .await?;
         let own = |other: &Task| other.owner == task.owner && other.context_id == task.context_id;
         if let Some(other) = found.map(|stored| stored.task).filter(own) {
             self.tail.turn_to(other);

@@ -133,6 +133,7 @@ impl Tail {
             let events = self
                 .store
                 .tasks()
+                .without_files()
                 .events(&self.key, self.task.rev, LOOK_MAX)
                 .await?;
             if !events.is_empty() {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use agent::{ALONE, LyingFile};
 use axum::extract::{RawPathParams, State};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::{ChatId, MessageId, Owner, Part, PartContent};
-use http::HeaderValue;
+use domain::{ChatId, MessageId, Owner, Part, PartContent, Task};
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
 use outbound::below;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -16,12 +17,9 @@ use url::Url;
 
 use crate::chat::ui_message::UserMessage;
 use crate::error::RouteError;
-use crate::files::sent::{Files, invalid, size_of};
+use crate::files::sent::{Files, contradicts, invalid, size_of};
 use crate::session::owned::{OwnedChat, OwnedTask};
 use crate::state::AppState;
-
-/// A file that is opened by itself runs and loads nothing, whatever it holds.
-const ALONE: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
 
 /// Brings the bytes back of files that a message only names. The chat must have the message as it is; one that is edited, with these
 /// files.
@@ -141,46 +139,62 @@ pub(crate) async fn of_message(
     ))
 }
 
-/// `GET /api/tasks/{id}/files/{place}`: a file among a task's results, as its agent sent it. The place is `artifact.part` of the
-/// task's own results, `job.artifact.part` of a job's.
+/// `GET /api/tasks/{id}/files/{place}`: a file among a task's results, as its agent sent it, which alone is read. The place is
+/// `artifact.part` of the task's own results, `job.artifact.part` of a job's.
 pub(crate) async fn of_task(
+    State(room): State<Arc<AppState>>,
     OwnedTask { task, .. }: OwnedTask,
     params: RawPathParams,
+    headers: HeaderMap,
 ) -> Result<Response, RouteError> {
     let place = params
         .iter()
         .find(|(name, _)| *name == "place")
         .map(|(_, place)| place);
-    let place: Option<Vec<usize>> =
-        place.and_then(|place| place.split('.').map(|number| number.parse().ok()).collect());
-    let (artifacts, artifact, part) = match place.as_deref() {
-        Some([artifact, part]) => (Some(&task.artifacts), *artifact, *part),
-        Some([job, artifact, part]) => {
-            let job = task
-                .jobs
-                .iter()
-                .find(|one| usize::try_from(one.number) == Ok(*job));
-            (job.map(|job| &job.artifacts), *artifact, *part)
-        }
-        _ => return Err(RouteError::NotFound),
-    };
-    let part = artifacts.and_then(|all| all.get(artifact)?.parts.get(part));
+    let part = place.and_then(|place| at(&task, place));
     let part = part.ok_or(RouteError::NotFound)?;
+    let (media, name) = (part.media_type.as_deref(), part.filename.as_deref());
+    if let Some(file) = LyingFile::open(&room.store, &task, part, &headers).await? {
+        let is_it = |media: &&str| file.beginning().is_none_or(|bytes| !contradicts(media, bytes));
+        let media = media.filter(is_it);
+        let mut response = file.into_response();
+        as_attachment(&mut response, (media, name));
+        return Ok(response);
+    }
     let PartContent::Raw(base64) = &part.content else {
         return Err(RouteError::NotFound);
     };
-    let bytes = STANDARD.decode(base64).map_err(|_| RouteError::NotFound)?;
-    Ok(attachment(
-        (part.media_type.as_deref(), part.filename.as_deref()),
-        bytes,
-    ))
+    let base64 = room.tasks().file(&task, base64).await?;
+    let bytes = STANDARD.decode(&*base64).map_err(|_| RouteError::NotFound)?;
+    Ok(attachment((media, name), bytes))
+}
+
+/// The part of a task's results at a place.
+fn at<'t>(task: &'t Task, place: &str) -> Option<&'t Part> {
+    let place: Option<Vec<usize>> = place.split('.').map(|number| number.parse().ok()).collect();
+    let (artifacts, artifact, part) = match place.as_deref()? {
+        [artifact, part] => (&task.artifacts, *artifact, *part),
+        [job, artifact, part] => {
+            let mut jobs = task.jobs.iter();
+            let job = jobs.find(|one| usize::try_from(one.number) == Ok(*job))?;
+            (&job.artifacts, *artifact, *part)
+        }
+        _ => return None,
+    };
+    artifacts.get(artifact)?.parts.get(part)
 }
 
 /// A file as an answer: a browser saves it under its name, and opens nothing of it here.
-fn attachment((media, name): (Option<&str>, Option<&str>), bytes: Vec<u8>) -> Response {
+fn attachment(about: (Option<&str>, Option<&str>), bytes: Vec<u8>) -> Response {
+    let mut response = bytes.into_response();
+    as_attachment(&mut response, about);
+    response
+}
+
+/// Makes an answer an attachment of this media type and name.
+fn as_attachment(response: &mut Response, (media, name): (Option<&str>, Option<&str>)) {
     let media = media.and_then(|media| HeaderValue::from_str(media).ok());
     let name = utf8_percent_encode(name.unwrap_or("file"), NON_ALPHANUMERIC);
-    let mut response = bytes.into_response();
     let headers = response.headers_mut();
     headers.insert(
         CONTENT_TYPE,
@@ -192,5 +206,4 @@ fn attachment((media, name): (Option<&str>, Option<&str>), bytes: Vec<u8>) -> Re
         CONTENT_DISPOSITION,
         disposition.unwrap_or(HeaderValue::from_static("attachment")),
     );
-    response
 }

@@ -196,7 +196,7 @@ fn essence(media: &str) -> &str {
 }
 
 /// Whether bytes are surely not of a media type. What cannot be told from bytes is believed.
-fn contradicts(media: &str, bytes: &[u8]) -> bool {
+pub(crate) fn contradicts(media: &str, bytes: &[u8]) -> bool {
     let said = usual(&essence(media).to_ascii_lowercase());
     let found = infer::get(bytes).map(|found| found.mime_type());
     let main = |media: &str| media.split('/').next().unwrap_or_default().to_owned();

@@ -87,7 +87,7 @@ impl AppState {
                 cursor: None,
                 now,
             };
-            tasks.extend(self.store.tasks().query(query).await?.tasks);
+            tasks.extend(self.store.tasks().without_files().query(query).await?.tasks);
         }
         Ok(tasks)
     }

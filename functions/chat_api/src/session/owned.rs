@@ -79,14 +79,14 @@ impl AppState {
     /// The task of that id, whose ever it is: nothing that was said in it is for who asks.
     pub(crate) async fn anybodys_task(&self, id: TaskId) -> Result<Option<Task>, RouteError> {
         let key = TaskKey::new(&self.tenant, &self.agent, id);
-        let found = self.store.tasks().find(&key, self.clock.now()).await?;
+        let found = self.tasks().find(&key, self.clock.now()).await?;
         Ok(found.map(|stored| stored.task))
     }
 
     /// The tasks of a chat, oldest first.
     pub(crate) async fn tasks_of(&self, chat: &Chat) -> Result<Vec<Task>, RouteError> {
         let now = self.clock.now();
-        let tasks = self.store.tasks();
+        let tasks = self.tasks();
         Ok(tasks
             .by_context(&self.tenant, &self.agent, &chat.owner, &chat.context_id, now)
             .await?)

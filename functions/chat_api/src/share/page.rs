@@ -2,13 +2,13 @@
 //!
 //! It looks at no session, so that it is the same for everybody. Whatever leads nowhere (any more) is one page.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::sync::{Arc, LazyLock};
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::{Html, IntoResponse, Response};
-use domain::{Artifact, PartContent, Task, Timestamp};
+use domain::{Artifact, Part, PartContent, Task, Timestamp};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
 use store::Share;
@@ -146,6 +146,9 @@ fn result(artifact: &Artifact, answer: &str, room: &mut usize) -> String {
     let mut html = String::new();
     for part in &artifact.parts {
         match &part.content {
+            PartContent::Url(_) if part.lying().is_some() => {
+                html.push_str(&not_shared(part, part.lying().unwrap_or_default()));
+            }
             PartContent::Text(text) | PartContent::Url(text) if !answer.contains(text.trim()) => {
                 html.push_str(&block(text, room));
             }
@@ -156,15 +159,7 @@ fn result(artifact: &Artifact, answer: &str, room: &mut usize) -> String {
                 let shown = block(&text, room).replacen("<pre ", "<pre tabindex=\"0\" ", 1);
                 _ = writeln!(html, "<details><summary>Data</summary>{shown}</details>");
             }
-            PartContent::Raw(base64) => {
-                let name = part.filename.as_deref().unwrap_or("a file");
-                let bytes = base64.trim_end_matches('=').len() * 3 / 4;
-                let name = escaped(&domain::clean(name, NAME_MAX));
-                _ = writeln!(
-                    html,
-                    "<p class=\"note\">{name} ({bytes} bytes): files are not shared.</p>"
-                );
-            }
+            PartContent::Raw(base64) => html.push_str(&not_shared(part, store::file_size(base64))),
         }
     }
     if html.is_empty() {
@@ -175,6 +170,13 @@ fn result(artifact: &Artifact, answer: &str, room: &mut usize) -> String {
         "\n<h2 dir=\"auto\">{}</h2>\n{html}",
         escaped(&domain::clean(name, NAME_MAX))
     )
+}
+
+/// Which file there is.
+fn not_shared(part: &Part, bytes: impl Display) -> String {
+    let name = part.filename.as_deref().unwrap_or("a file");
+    let name = escaped(&domain::clean(name, NAME_MAX));
+    format!("<p class=\"note\">{name} ({bytes} bytes): files are not shared.</p>\n")
 }
 
 /// Words as they are, as far as there is room for them.

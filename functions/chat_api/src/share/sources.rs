@@ -40,7 +40,7 @@ impl Sources {
         };
         sources.take(&task.jobs);
         if !task.turns.is_empty() {
-            let tasks = room.store.tasks();
+            let tasks = room.tasks();
             let (tenant, now) = (&room.tenant, room.clock.now());
             let of_chat = tasks.by_context(tenant, &room.agent, &task.owner, &task.context_id, now);
             let mut before = of_chat.await?;

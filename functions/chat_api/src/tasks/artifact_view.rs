@@ -42,7 +42,12 @@ fn part(part: &Part, file: impl FnOnce() -> Option<Url>) -> Value {
         PartContent::Text(text) => ("text", json!(text)),
         PartContent::Raw(base64) => {
             shown.extend(file().map(|url| ("url".to_owned(), json!(url))));
-            ("bytes", json!(base64.trim_end_matches('=').len() * 3 / 4))
+            ("bytes", json!(store::file_size(base64)))
+        }
+        // The address is that for A2A's callers.
+        PartContent::Url(url) if part.lying().is_some() => {
+            shown.insert("bytes".to_owned(), json!(part.lying()));
+            ("url", json!(file().map_or_else(|| url.clone(), Url::into)))
         }
         PartContent::Url(url) if is_of_the_web(url) => ("url", json!(url)),
         // Stored by a release that took any: whoever shows it as a link would run it.

@@ -81,7 +81,7 @@ impl Log {
         }
         // First what had happened when the task was read, then what happens.
         if self.seen < self.tail.task().rev {
-            let events = self.room.store.tasks().events(&self.key, self.seen, LOOK).await?;
+            let events = self.room.tasks().events(&self.key, self.seen, LOOK).await?;
             let known: Vec<_> = events
                 .into_iter()
                 .filter(|event| event.seq <= self.tail.task().rev)
@@ -107,7 +107,7 @@ impl Log {
         let (mut jobs, mut read) = (JobLog::default(), 0);
         let seen = self.seen.min(self.tail.task().rev);
         while read < seen && !self.tail.task().jobs.is_empty() {
-            let events = self.room.store.tasks().events(&self.key, read, LOOK).await?;
+            let events = self.room.tasks().events(&self.key, read, LOOK).await?;
             let Some(last) = events.last().map(|event| event.seq) else {
                 break;
             };

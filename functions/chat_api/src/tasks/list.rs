@@ -24,7 +24,7 @@ pub(crate) async fn tasks(
         .map(|text| ContextId::parse(&text))
         .transpose();
     let context = context.map_err(|error| RouteError::invalid("invalid_context", &error.to_string()))?;
-    let (tasks, now) = (room.store.tasks(), room.clock.now());
+    let (tasks, now) = (room.tasks(), room.clock.now());
     let (found, next) = match (visitor, context) {
         (None, _) => (Vec::new(), None),
         (Some(owner), Some(context)) => (

@@ -87,7 +87,7 @@ pub(crate) async fn log(room: &AppState, task: &Task, until: u64) -> Result<Vec<
     // What came after the task was read is left for the next look, so that history and status agree.
     let last = until.min(EVENTS_MAX);
     while let Some(seen) = Some(events.last().map_or(0, |event| event.seq)).filter(|seen| *seen < last) {
-        let more = room.store.tasks().events(&key, seen, LOOK).await?;
+        let more = room.tasks().events(&key, seen, LOOK).await?;
         if more.is_empty() {
             break;
         }

@@ -54,7 +54,7 @@ impl Watch {
     /// The cards that have changed since the last look.
     pub(crate) async fn look(&mut self) -> Result<Vec<Value>, StoreError> {
         let (room, now) = (Arc::clone(&self.room), self.room.clock.now());
-        let tasks = room.store.tasks();
+        let tasks = room.tasks();
         let heads = tasks
             .heads(&room.tenant, &room.agent, &self.owner, TASKS_MAX)
             .await?;

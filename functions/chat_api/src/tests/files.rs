@@ -1,5 +1,6 @@
 //! Files that come with a message: what is refused before anything is stored, what is kept, and what reaches the host.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -8,7 +9,9 @@ use http::header::SET_COOKIE;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::world::{Browser, World, says};
+use store::{BlobKey, Blobs as _};
+
+use super::world::{Browser, LARGE_SIZE, LYING, World, last_card, says};
 
 const PNG: &str = "iVBORw0KGgo=";
 const JPEG: &str = "/9j/4A==";
@@ -145,6 +148,126 @@ async fn a_file_reaches_the_host_is_kept_and_comes_back_to_its_owner_alone() {
         let refused = browser.get(&app, &at).await;
         assert_eq!(refused.status, StatusCode::NOT_FOUND, "{at}: {}", refused.text);
     }
+}
+
+#[tokio::test]
+async fn files_of_results_are_fetched_one_at_a_time_by_whoever_asks_for_one() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    let chunks = browser
+        .post(&app, "/api/chat", &says("c1", "m1", "files"))
+        .await
+        .chunks();
+    let id = last_card(&chunks)["taskId"].as_str().unwrap().to_owned();
+    world.work().await;
+    world.blobs.fetched.store(0, Ordering::Relaxed);
+    let log = format!("/api/tasks/{id}/events");
+    let whole = format!("/api/tasks/{id}");
+    for path in [
+        "/api/tasks",
+        "/api/chats/c1/messages",
+        "/api/chats/c1/messages",
+        &whole,
+        &log,
+    ] {
+        let shown = browser.get(&app, path).await;
+        assert_eq!(shown.status, StatusCode::OK, "{path}: {}", shown.text);
+        assert_eq!(world.blobs.fetched.load(Ordering::Relaxed), 0, "{path}");
+        assert!(!shown.text.contains("switchyard-blob"), "{path}: {}", shown.text);
+    }
+    let task = browser.get(&app, &whole).await.json();
+    let parts = task["artifacts"][0]["parts"].as_array().unwrap();
+    assert_eq!((parts.len(), &parts[3]["bytes"]), (5, &json!(18_000)));
+    let file = browser.get(&app, &path(&parts[3]["url"])).await;
+    assert_eq!(
+        (file.status, file.text.as_bytes()),
+        (StatusCode::OK, &[3; 18_000][..])
+    );
+    assert_eq!(world.blobs.fetched.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_file_that_lies_beside_a_task_goes_out_by_pieces_to_its_owner_alone() {
+    let (world, browser) = (World::new().await, Browser::default());
+    let app = world.app(Duration::ZERO);
+    let chunks = browser
+        .post(&app, "/api/chat", &says("c1", "m1", "large"))
+        .await
+        .chunks();
+    let id = last_card(&chunks)["taskId"].as_str().unwrap().to_owned();
+    world.work().await;
+    let key = BlobKey::parse(&format!("acme#host#task#{id}/{LYING}")).unwrap();
+    let size = usize::try_from(LARGE_SIZE).unwrap();
+    let bytes = "0123456789".repeat(size / 10);
+    world.blobs.put(&key, bytes.as_bytes()).await.unwrap();
+
+    let task = browser.get(&app, &format!("/api/tasks/{id}")).await.json();
+    let part = &task["artifacts"][0]["parts"][0];
+    assert_eq!(part["bytes"], LARGE_SIZE);
+    let shown = path(&part["url"]);
+    assert_eq!(shown, format!("/api/tasks/{id}/files/0.0"));
+    for place in [&shown, &format!("/api/tasks/{id}/files/0.0")] {
+        world.blobs.fetched.store(0, Ordering::Relaxed);
+        let file = browser.get(&app, place).await;
+        assert_eq!(file.status, StatusCode::OK);
+        assert!(file.text == bytes, "{} bytes", file.text.len());
+        assert_eq!(
+            world.blobs.fetched.load(Ordering::Relaxed),
+            3,
+            "four megabytes at once"
+        );
+        assert_eq!(file.headers["content-length"], "9000000");
+        assert_eq!(
+            file.headers["content-type"], "application/octet-stream",
+            "it is no picture"
+        );
+        assert_eq!(file.headers["x-content-type-options"], "nosniff");
+        assert_eq!(
+            file.headers["content-disposition"],
+            "attachment; filename*=UTF-8''0%2Ebin"
+        );
+        let stranger = Browser::default();
+        stranger.post(&app, "/api/chat", &says("c1", "m1", "mine")).await;
+        assert_eq!(stranger.get(&app, place).await.status, StatusCode::NOT_FOUND);
+    }
+    for (range, status, told, text) in [
+        (
+            "bytes=11-13",
+            StatusCode::PARTIAL_CONTENT,
+            "bytes 11-13/9000000",
+            "123",
+        ),
+        (
+            "bytes=-2",
+            StatusCode::PARTIAL_CONTENT,
+            "bytes 8999998-8999999/9000000",
+            "89",
+        ),
+        (
+            "bytes=9000000-",
+            StatusCode::RANGE_NOT_SATISFIABLE,
+            "bytes */9000000",
+            "",
+        ),
+    ] {
+        let request = browser.request(Method::GET, &shown).header("range", range);
+        let part = browser.send(&app, request.body(Body::empty()).unwrap()).await;
+        assert_eq!((part.status, part.text.as_str()), (status, text), "{range}");
+        assert_eq!(part.headers["content-range"], told);
+    }
+    for missing in [
+        format!("/api/tasks/{id}/files/{}", "0".repeat(64)),
+        format!("/api/tasks/{id}/files/0.1"),
+    ] {
+        assert_eq!(
+            browser.get(&app, &missing).await.status,
+            StatusCode::NOT_FOUND,
+            "{missing}"
+        );
+    }
+    // What is not there any more breaks off, and what is gone is not found.
+    world.blobs.delete(&key).await.unwrap();
+    assert!(!browser.get(&app, &shown).await.status.is_success());
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,16 +14,18 @@ use auth::web_push::WebPushKeys;
 use auth::{Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::Router;
 use axum::body::Body;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use domain::{
     AgentId, AgentName, AgentType, Artifact, Caller, EventKind, Job, ManualClock, NewJob, Owner, Part,
-    SystemEntropy, TaskState, Tenant, Timestamp,
+    PartContent, SystemEntropy, TaskId, TaskState, Tenant, Timestamp,
 };
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, SET_COOKIE};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
-use store::Store;
+use store::{BlobKey, BlobScope, Blobs, Incoming, ListedBlob, Store, StoreError};
 use store_testing::Database;
 use tower::ServiceExt;
 use url::Url;
@@ -39,6 +41,7 @@ pub(super) struct World {
     /// Where the authorization server is; nowhere, unless a test says so.
     pub(super) idp: Mutex<Url>,
     pub(super) store: Store,
+    pub(super) blobs: Arc<Watched>,
     pub(super) clock: Arc<ManualClock>,
     pub(super) tenant: Tenant,
     pub(super) host: Arc<Agent>,
@@ -93,7 +96,52 @@ pub(super) struct Connected {
     pub(super) open: Mutex<OpenAgents>,
 }
 
-/// Does what the newest message says: `ask` asks back, `fail` fails, `park` waits, `lost` hears nothing, all else completes; what
+/// Large things in memory, and how often one was fetched.
+#[derive(Default)]
+pub(super) struct Watched {
+    kept: Mutex<BTreeMap<BlobKey, Vec<u8>>>,
+    pub(super) fetched: AtomicUsize,
+}
+
+#[async_trait]
+impl Blobs for Watched {
+    async fn put(&self, key: &BlobKey, bytes: &[u8]) -> Result<(), StoreError> {
+        self.kept.lock().unwrap().insert(key.clone(), bytes.to_vec());
+        Ok(())
+    }
+
+    async fn get(&self, key: &BlobKey, _: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        self.fetched.fetch_add(1, Ordering::Relaxed);
+        Ok(self.kept.lock().unwrap().get(key).cloned())
+    }
+
+    async fn begin(&self, _: &BlobKey) -> Result<Box<dyn Incoming>, StoreError> {
+        unimplemented!("nothing comes in parts here")
+    }
+
+    async fn piece(&self, key: &BlobKey, from: u64, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        self.fetched.fetch_add(1, Ordering::Relaxed);
+        let kept = self.kept.lock().unwrap();
+        let rest = kept
+            .get(key)
+            .map(|bytes| bytes.iter().skip(from.try_into().unwrap()));
+        Ok(rest.map(|rest| rest.take(most).copied().collect()))
+    }
+
+    async fn delete(&self, key: &BlobKey) -> Result<(), StoreError> {
+        self.kept.lock().unwrap().remove(key);
+        Ok(())
+    }
+
+    async fn list(&self, scope: &BlobScope, _: Option<&BlobKey>) -> Result<Vec<ListedBlob>, StoreError> {
+        let kept = self.kept.lock().unwrap();
+        let keys = kept.keys().filter(|key| key.path().starts_with(&scope.prefix()));
+        let put_at = Timestamp::from_millis(0);
+        Ok(keys.cloned().map(|key| ListedBlob { key, put_at }).collect())
+    }
+}
+
+/// Does what the newest message says: `files` brings five, `ask` asks back, `fail` fails, `park` waits, `lost` hears nothing, all else completes; what
 /// begins with `by TYPE[,TYPE]` has jobs of these agents.
 struct Script(Arc<Connected>);
 
@@ -125,6 +173,15 @@ impl Executor for Script {
                 }
             }
             "lost" => Outcome::Unknown("Nothing was heard.".into()),
+            "files" => Outcome::Completed {
+                artifacts: vec![Artifact::new("files", (0..5).map(file).collect())],
+                say: Some("Here they are.".into()),
+            },
+            // It lies where a test puts it.
+            "large" => Outcome::Completed {
+                artifacts: vec![Artifact::new("large", vec![lying(run.task().id)])],
+                say: None,
+            },
             "fail" => Outcome::Failed("It broke.".into()),
             "park" => Outcome::Parked {
                 until: run.now().after(Duration::from_secs(60)),
@@ -198,6 +255,27 @@ impl Executor for Script {
     }
 }
 
+/// A file of 9 MB that lies beside a task.
+fn lying(task: TaskId) -> Part {
+    let url = format!("http://127.0.0.1:3000/t/acme/api/tasks/{task}/files/{}", LYING);
+    let mut part = file(0);
+    part.media_type = Some("image/png".to_owned());
+    part.lie_at(url, (LARGE_SIZE, ""));
+    part
+}
+
+/// What that is called, and how large it is.
+pub(super) const LYING: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+pub(super) const LARGE_SIZE: u64 = 9_000_000;
+
+/// A file of 18 KB.
+pub(super) fn file(number: u8) -> Part {
+    Part {
+        filename: Some(format!("{number}.bin")),
+        ..Part::new(PartContent::Raw(STANDARD.encode([number; 18_000])))
+    }
+}
+
 /// A job of the agent of a type.
 fn job_of(number: u32, agent: &str) -> NewJob {
     NewJob {
@@ -252,6 +330,8 @@ impl World {
 
     async fn of_host(card: impl Fn(&Url) -> Card) -> Self {
         let (store, database) = store_testing::start().await;
+        let blobs = Arc::new(Watched::default());
+        let store = store.with_blobs(blobs.clone());
         let tenant = Tenant::parse("acme").unwrap();
         let base: Url = "http://127.0.0.1:3000/t/acme".parse().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
@@ -298,6 +378,7 @@ impl World {
             registry: Mutex::new("http://127.0.0.1:9/registry".parse().unwrap()),
             idp: Mutex::new("http://127.0.0.1:9/idp".parse().unwrap()),
             store,
+            blobs,
             clock,
             tenant,
             host,

@@ -8,6 +8,7 @@ use consent::{GrantNeed, Obstacle};
 use domain::{Generation, Job, Protection, RemoteTaskId, SecretString, Task, TaskId, Timestamp, Transport};
 use outbound::{Bridge, CallError, MqttFault, Outbound, RemoteTask, SendResponse, Sent};
 
+use crate::delegation::large_files;
 use crate::deps::OnTask;
 
 /// Sends a message to the job's agent.
@@ -28,7 +29,7 @@ pub(crate) async fn remote_task(on: OnTask<'_>, job: &Job) -> Result<RemoteTask,
 
 async fn task_of(on: OnTask<'_>, job: &Job, id: &RemoteTaskId) -> Result<RemoteTask, Obstacle> {
     let (outbound, to) = (&way(on, job)?, &job.endpoint);
-    let look = |token| async move { outbound.task(to, id, Some(&token)).await };
+    let look = |token| async move { large_files::task(on, outbound, (to, id), &token).await };
     with_token(on, job, look).await
 }
 

@@ -7,6 +7,7 @@
 //! | `send` | a job's first message, and the user's later answers |
 //! | `resend` | a message that may have left before |
 //! | `results` | what a job works on, where that is what others brought |
+//! | `large_files` | files of results that lie beside the task |
 //! | `look` | how an agent's task is doing, and its results |
 //! | `cancel` | telling agents that nobody waits any more |
 //! | `webhook_token` | what agents prove their notifications with |
@@ -14,6 +15,7 @@
 pub(crate) mod calls;
 pub(crate) mod cancel;
 pub(crate) mod done;
+pub(crate) mod large_files;
 pub(crate) mod look;
 pub(crate) mod resend;
 pub(crate) mod results;

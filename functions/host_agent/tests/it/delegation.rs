@@ -1,9 +1,15 @@
 //! Delegating: stored before it is sent, sent once, settled by whatever comes first.
 
-use domain::{JobState, TaskId, TaskState};
-use serde_json::json;
+use std::sync::Arc;
 
-use crate::world::{Reply, WEBHOOK, remote, status, world, world_with};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::{Entropy as _, JobState, PartContent, SystemEntropy, TaskId, TaskState};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use store::Folder;
+
+use crate::world::{Reply, URL, WEBHOOK, remote, status, world, world_with};
 
 #[tokio::test]
 async fn a_job_is_stored_sent_without_waiting_and_linked() {
@@ -127,6 +133,76 @@ async fn a_result_is_kept_whole_or_named_and_what_cannot_even_be_read_has_failed
             state == TaskState::Failed,
             "{bytes}"
         );
+    }
+}
+
+#[tokio::test]
+async fn large_files_of_a_result_lie_beside_the_task_and_without_a_place_for_them_the_rest_is_kept() {
+    let noise: Vec<u8> = (0..1_200_000_u32).map(|at| at.to_le_bytes()[1]).collect();
+    for has_blobs in [true, false] {
+        let place = std::env::temp_dir().join(SystemEntropy.uuid().to_string());
+        let world = world_with(|parts, _| {
+            if has_blobs {
+                let folder = Arc::new(Folder::new(&place));
+                parts.store = parts.store.clone().with_blobs(folder);
+            }
+        });
+        let world = world.await;
+        let weather = world.peer("weather").await;
+        world.registered(json!([world.weather()]), json!({"weather": "global"}));
+        let task = world.ask("Will it rain in Oslo tomorrow?").await;
+        let mut answer = remote("r-1", "COMPLETED", None, &["Rain."]);
+        answer["artifacts"][0]["parts"] = json!([
+            {"raw": STANDARD.encode(&noise), "filename": "map.bin", "mediaType": "application/octet-stream"},
+            {"raw": STANDARD.encode(&noise[..900_000]), "filename": "other.bin"},
+            {"raw": "QUJD", "filename": "small.bin"},
+            {"text": "Rain."},
+        ]);
+        weather.then("GetTask", Reply::Result(answer));
+        world
+            .notified(task.id, 0, remote("r-1", "COMPLETED", None, &[]))
+            .await;
+        let task = world.wake(task.id).await;
+        let (state, text) = status(&task);
+        let parts = &task
+            .artifacts
+            .iter()
+            .chain(&task.jobs[0].artifacts)
+            .next()
+            .unwrap()
+            .parts;
+        if !has_blobs {
+            assert_eq!(state, TaskState::Failed, "{text}");
+            assert!(text.contains("map.bin (1.2 MB), other.bin (900 KB)"), "{text}");
+            assert_eq!(
+                (parts.len(), &parts[0].content),
+                (2, &PartContent::Raw("QUJD".to_owned()))
+            );
+            continue;
+        }
+        assert_eq!(state, TaskState::Completed, "{text}");
+        assert_eq!(
+            (parts.len(), parts[0].lying(), parts[1].lying()),
+            (4, Some(1_200_000), Some(900_000))
+        );
+        let PartContent::Url(url) = &parts[0].content else {
+            panic!("{:?}", parts[0].content)
+        };
+        let begin = format!("{URL}/tasks/{}/files/", task.id);
+        let name = url.strip_prefix(&begin).unwrap_or_else(|| panic!("{url}"));
+        let store = world.store.clone().with_blobs(Arc::new(Folder::new(&place)));
+        let kept = store.tasks().piece(&task, name, (0, 2_000_000)).await.unwrap();
+        assert_eq!(kept.as_deref(), Some(noise.as_slice()));
+        let told = parts[0].metadata["switchyard"]["sha256"].as_str().unwrap();
+        let hash: String = Sha256::digest(&noise)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(
+            (told, &parts[2].content),
+            (hash.as_str(), &PartContent::Raw("QUJD".to_owned()))
+        );
+        std::fs::remove_dir_all(&place).unwrap();
     }
 }
 

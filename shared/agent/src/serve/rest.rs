@@ -40,6 +40,11 @@ pub(crate) fn routes(generation: Generation) -> Routes<Arc<Agent>> {
         )
         .get("/tasks", "the caller's tasks", list)
         .get("/tasks/{id}", "a task; `{id}:subscribe` follows it", look)
+        .get(
+            "/tasks/{id}/files/{file}",
+            "a file of a task's results that lies beside it",
+            file,
+        )
         .post(
             "/tasks/{id}",
             "`{id}:cancel`, `:subscribe`, `:refresh`, `:retry`",
@@ -66,6 +71,8 @@ struct Names {
     id: String,
     #[serde(default)]
     config: String,
+    #[serde(default)]
+    file: String,
 }
 
 /// A call on its way to its operation: who calls is known, and nothing else is looked at yet.
@@ -128,6 +135,26 @@ async fn look(rest: Rest) -> Response {
         _ => rest::parse_get(rest.names.id.clone(), query, rest.generation),
     };
     rest.answer(call).await
+}
+
+/// `GET /tasks/{id}/files/{file}`: a part's address has it.
+async fn file(rest: Rest) -> Response {
+    let found = match rest.fits() {
+        Ok(()) => {
+            find::file(
+                &rest.agent,
+                &rest.called.caller,
+                (&rest.names.id, &rest.names.file),
+                &rest.headers,
+            )
+            .await
+        }
+        Err(error) => Err(error),
+    };
+    match found {
+        Ok(file) => file.into_response(),
+        Err(error) => refused(&error, rest.generation, headers::answer_type(&rest.headers)),
+    }
 }
 
 /// `POST /tasks/{id}:verb`.

@@ -5,10 +5,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use agent::{Access, Outcome};
+use domain::{Artifact, Part, PartContent};
 use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use crate::support::{Bench, bench, done, id_of, message, now, state};
+use crate::support::{Bench, URL, bench, done, id_of, message, now, state};
 
 fn get(path: &str) -> http::request::Builder {
     Request::get(path).header("a2a-version", "1.0")
@@ -104,6 +106,63 @@ async fn a_list_holds_the_callers_own_tasks_newest_first() {
         let refused = bench.rpc(owner, "ListTasks", params.clone()).await;
         assert_eq!(refused["error"]["code"], -32602, "{params}: {refused}");
     }
+}
+
+/// What a file is called whose seed is `one`.
+const LYING: &str = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed";
+
+#[tokio::test]
+async fn a_list_that_shows_no_files_reads_none_and_a_file_beside_a_task_goes_to_its_caller() {
+    let script = |_, run: &mut agent::Run| {
+        let mut lying = Part::text("");
+        let url = format!("{URL}/tasks/{}/files/{LYING}", run.task().id);
+        lying.lie_at(url, (6, ""));
+        let parts = vec![Part::new(PartContent::Raw("QUJD".repeat(9_000))), lying];
+        Ok(Outcome::Completed {
+            artifacts: vec![Artifact::new("a", parts)],
+            say: None,
+        })
+    };
+    let bench = bench(Access::Secured, Box::new(script)).await;
+    let id = id_of(&bench.send("ann", message("m1", "hi"), json!({})).await);
+    let key = bench.key(&id);
+    let mut file = bench
+        .agent
+        .store
+        .tasks()
+        .receive(&key, "one")
+        .await
+        .unwrap()
+        .unwrap();
+    file.write(b"abcdef").await.unwrap();
+    file.end().await.unwrap();
+    for prefix in ["", "/v1", "/acme"] {
+        let path = format!("{prefix}/tasks/{id}/files/{LYING}");
+        let found = bench.ask(Some("ann"), Request::get(&path), "").await;
+        assert_eq!(found.status(), StatusCode::OK, "{path}");
+        assert_eq!(found.headers()["content-disposition"], "attachment");
+        let body = found.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(&*body, b"abcdef");
+        let foreign = bench.ask(Some("bob"), Request::get(&path), "").await;
+        assert_eq!(foreign.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+    std::fs::remove_dir_all(&bench.blobs).unwrap();
+    let brief = list(&bench, "ann", json!({"historyLength": 0})).await;
+    assert_eq!(ids(&brief), [id.as_str()]);
+    assert!(!brief.to_string().contains("switchyard-blob"), "{brief}");
+    let whole = bench.rpc(
+        "ann",
+        "ListTasks",
+        json!({"historyLength": 0, "includeArtifacts": true}),
+    );
+    assert_eq!(whole.await["error"]["code"], -32603, "its files cannot be read");
+    let path = format!("/tasks/{id}/files/{LYING}");
+    let gone = bench.ask(Some("ann"), Request::get(&path), "").await;
+    assert_eq!(
+        gone.status(),
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "its record says that it is there"
+    );
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! An agent with a scripted executor, and callers with tokens of its tenant.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,12 +12,14 @@ use async_trait::async_trait;
 use auth::{Grant, Sealer, SigningKey, TrustedIssuer, Verifier};
 use axum::body::Body;
 use domain::{
-    AgentName, Artifact, Caller, ExposeSecret, ManualClock, Part, SystemEntropy, Task, Tenant, Timestamp,
+    AgentName, Artifact, Caller, Entropy as _, ExposeSecret, ManualClock, Part, SystemEntropy, Task, Tenant,
+    Timestamp,
 };
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use outbound::{Outbound, Policy};
 use serde_json::{Value, json};
+use store::Folder;
 use tower::ServiceExt;
 
 pub(crate) const URL: &str = "http://127.0.0.1:9/agent";
@@ -73,6 +76,8 @@ pub(crate) struct Bench {
     pub(crate) door: Arc<Door>,
     pub(crate) executor: Arc<Scripted>,
     pub(crate) clock: Arc<ManualClock>,
+    /// Where large things lie.
+    pub(crate) blobs: PathBuf,
     key: SigningKey,
     _database: store_testing::Database,
 }
@@ -86,6 +91,8 @@ pub(crate) fn done() -> Outcome {
 
 pub(crate) async fn bench(access: Access, script: Script) -> Bench {
     let (store, database) = store_testing::start().await;
+    let blobs = std::env::temp_dir().join(SystemEntropy.uuid().to_string());
+    let store = store.with_blobs(Arc::new(Folder::new(&blobs)));
     let (key, _) = SigningKey::generate().unwrap();
     let issuer = TrustedIssuer {
         issuer: ISSUER.into(),
@@ -148,6 +155,7 @@ pub(crate) async fn bench(access: Access, script: Script) -> Bench {
     let standing = agent.store.tenants().standing(&acme, agent.clock.now()).await;
     standing.unwrap();
     Bench {
+        blobs,
         agent,
         door,
         executor,

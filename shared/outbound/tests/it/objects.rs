@@ -95,6 +95,74 @@ async fn what_is_put_comes_back_as_it_was_also_where_the_peer_is_busy_at_first()
 }
 
 #[tokio::test]
+async fn an_object_comes_in_parts_and_goes_out_by_ranges() {
+    let server = MockServer::start().await;
+    let parts = Arc::new(Mutex::new(BTreeMap::new()));
+    let keeps = parts.clone();
+    let answer = move |request: &Request| {
+        let mut parts = keeps.try_lock().unwrap();
+        let query: BTreeMap<String, String> = request.url.query_pairs().into_owned().collect();
+        let number = query.get("partNumber");
+        match (request.method.as_str(), query.get("uploadId").map(String::as_str)) {
+            ("POST", None) if query.contains_key("uploads") => {
+                let told = "<InitiateMultipartUploadResult><UploadId>a/b&amp;c</UploadId></InitiateMultipartUploadResult>";
+                ResponseTemplate::new(200).set_body_string(told)
+            }
+            ("PUT", Some("a/b&c")) => {
+                let number = number.unwrap().clone();
+                let tag = format!("\"{number}&\"");
+                parts.insert(number, request.body.clone());
+                ResponseTemplate::new(200).insert_header("etag", tag.as_str())
+            }
+            ("POST", Some("a/b&c")) => {
+                let told = String::from_utf8(request.body.clone()).unwrap();
+                let wanted: String = (1..=parts.len())
+                    .map(|at| format!("<Part><PartNumber>{at}</PartNumber><ETag>\"{at}&amp;\"</ETag></Part>"))
+                    .collect();
+                assert_eq!(
+                    told,
+                    format!("<CompleteMultipartUpload>{wanted}</CompleteMultipartUpload>")
+                );
+                let told = match parts.len() {
+                    2 => "<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>",
+                    // S3 has begun its answer by the time it knows.
+                    _ => "<Error><Code>InternalError</Code><ETag>x</ETag></Error>",
+                };
+                ResponseTemplate::new(200).set_body_string(told)
+            }
+            ("GET", None) => {
+                let range = request.headers["range"].to_str().unwrap();
+                assert_eq!(range, "bytes=5-8");
+                let whole: Vec<u8> = parts.values().flatten().copied().collect();
+                ResponseTemplate::new(206).set_body_bytes(whole[5..whole.len().min(9)].to_vec())
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    Mock::given(any()).respond_with(answer).mount(&server).await;
+    let objects = objects(&server).await;
+    let upload = objects.begin("k#1/0", now()).await.unwrap();
+    let first = objects
+        .put_part(("k#1/0", &upload, 1), b"abcdef", now())
+        .await
+        .unwrap();
+    let broken = objects
+        .end(("k#1/0", &upload), std::slice::from_ref(&first), now())
+        .await;
+    assert!(matches!(broken, Err(CallError::BadAnswer(_))), "{broken:?}");
+    let second = objects
+        .put_part(("k#1/0", &upload, 2), b"gh", now())
+        .await
+        .unwrap();
+    objects
+        .end(("k#1/0", &upload), &[first, second], now())
+        .await
+        .unwrap();
+    let piece = objects.piece("k#1/0", (5, 4), now()).await.unwrap();
+    assert_eq!(piece.as_deref(), Some(&b"fgh"[..]));
+}
+
+#[tokio::test]
 async fn who_refuses_or_stays_busy_is_told_so() {
     let server = MockServer::start().await;
     let objects = objects(&server).await;

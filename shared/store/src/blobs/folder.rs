@@ -4,8 +4,9 @@
 //! folder; a long one is a directory within another.
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
@@ -13,7 +14,7 @@ use async_trait::async_trait;
 use domain::Timestamp;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::{BlobKey, BlobScope, Blobs, LISTED_MAX, ListedBlob};
+use super::{BlobKey, BlobScope, Blobs, Incoming, LISTED_MAX, ListedBlob};
 use crate::StoreError;
 use crate::error::unavailable;
 
@@ -73,17 +74,56 @@ fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Writes a file that is there as a whole or not at all, also after a loss of power.
-fn write(place: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    fs::create_dir_all(directory)?;
-    let number = WRITES.fetch_add(1, Ordering::Relaxed);
-    let unfinished = place.with_extension(format!("{}-{number}", std::process::id()));
-    let mut file = fs::File::create_new(&unfinished)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(unfinished, place)?;
-    fs::File::open(directory)?.sync_all()
+/// A file that is there as a whole or not at all, also after a loss of power.
+struct Unfinished {
+    file: fs::File,
+    at: PathBuf,
+    place: PathBuf,
+}
+
+impl Unfinished {
+    fn begin(place: PathBuf) -> io::Result<Self> {
+        let directory = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        fs::create_dir_all(directory)?;
+        let number = WRITES.fetch_add(1, Ordering::Relaxed);
+        let at = place.with_extension(format!("{}-{number}", std::process::id()));
+        let file = fs::File::create_new(&at)?;
+        Ok(Self { file, at, place })
+    }
+
+    fn end(&self) -> io::Result<()> {
+        let directory = self.place.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        self.file.sync_all()?;
+        fs::rename(&self.at, &self.place)?;
+        fs::File::open(directory)?.sync_all()
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // It is not there once it has its name.
+        _ = fs::remove_file(&self.at);
+    }
+}
+
+/// A blob of the folder that comes in parts.
+struct Parts {
+    folder: Folder,
+    file: Arc<Unfinished>,
+}
+
+#[async_trait]
+impl Incoming for Parts {
+    async fn write(&mut self, part: Vec<u8>) -> Result<(), StoreError> {
+        let file = Arc::clone(&self.file);
+        let written = self.folder.at("PutBlob", move |_| (&file.file).write_all(&part));
+        written.await
+    }
+
+    async fn end(self: Box<Self>) -> Result<(), StoreError> {
+        let Self { folder, file } = *self;
+        folder.at("PutBlob", move |_| file.end()).await
+    }
 }
 
 /// Collects the blobs below a directory whose owner's name begins so.
@@ -122,7 +162,36 @@ fn walk(directory: &Path, name: &str, wanted: &str, found: &mut Vec<ListedBlob>)
 impl Blobs for Folder {
     async fn put(&self, key: &BlobKey, bytes: &[u8]) -> Result<(), StoreError> {
         let (place, bytes) = (self.file(key), bytes.to_vec());
-        self.at("PutBlob", move |_| write(&place, &bytes)).await
+        self.at("PutBlob", move |_| {
+            let mut unfinished = Unfinished::begin(place)?;
+            unfinished.file.write_all(&bytes)?;
+            unfinished.end()
+        })
+        .await
+    }
+
+    async fn begin(&self, key: &BlobKey) -> Result<Box<dyn Incoming>, StoreError> {
+        let place = self.file(key);
+        let file = self.at("PutBlob", move |_| Unfinished::begin(place)).await?;
+        Ok(Box::new(Parts {
+            folder: self.clone(),
+            file: Arc::new(file),
+        }))
+    }
+
+    async fn piece(&self, key: &BlobKey, from: u64, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        let place = self.file(key);
+        self.at("GetBlob", move |_| {
+            let Some(mut file) = there(fs::File::open(place))? else {
+                return Ok(None);
+            };
+            file.seek(io::SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(u64::try_from(most).unwrap_or(u64::MAX))
+                .read_to_end(&mut bytes)?;
+            Ok(Some(bytes))
+        })
+        .await
     }
 
     async fn get(&self, key: &BlobKey, most: usize) -> Result<Option<Vec<u8>>, StoreError> {

@@ -10,6 +10,10 @@
 //! another task, chat or tenant, because the partition is that of the record itself. So all blobs of an owner have one prefix, and go by
 //! it when the owner is removed; those of a tenant likewise. Nothing is shared between owners: a copy costs less than knowing who else needs it.
 //!
+//! **Files that nobody holds.** A result of tens of megabytes is never whole in memory: it comes in part by part (`incoming.rs`), before anybody
+//! knows its hash, so that its key ends with the hash of a seed. The record has its address, size and hash as any other text, and whoever
+//! reads the task does not read the file.
+//!
 //! **Order.** The blobs come first, then the record: a death in between leaves blobs without a record, never a record without its
 //! blobs. Removal goes the other way round, and begins with the blobs: a record that is left leads to them again.
 //! What no record leads to any more (a death, an item that DynamoDB expired) is found by [`Orphans`].
@@ -21,6 +25,7 @@
 //! as it was.
 
 mod folder;
+mod incoming;
 mod orphans;
 
 use std::collections::BTreeMap;
@@ -35,6 +40,7 @@ use crate::packed::UNPACKED_LIMIT;
 use crate::{Store, StoreError};
 
 pub use folder::Folder;
+pub use incoming::{Incoming, PART, Received, Receiving};
 pub use orphans::Orphans;
 
 /// From so many bytes on, a string of a record lies in the blob store. Below it the writes that it saves cost less than the
@@ -56,6 +62,9 @@ const OTHERS_BYTES: &str = "a part of it in the blob store is not what was put t
 /// What a reference begins with, in the place of a string. Behind it stand hash and length, or [`ESCAPE`] and a string that begins so itself.
 const MARK: &str = "switchyard-blob:";
 const ESCAPE: char = '=';
+
+/// The key in a record's JSON whose value is a file: [`domain::PartContent::Raw`].
+const FILE: &str = "raw";
 
 /// Where a blob lies: whose it is, and the hash of its bytes. It is made from the key of a record alone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,10 +117,11 @@ fn escaped(owner: &str) -> String {
 }
 
 pub(crate) fn hash_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn is_hash(text: &str) -> bool {
@@ -165,6 +175,18 @@ pub trait Blobs: Send + Sync {
     /// What the place says, and where they are more.
     async fn get(&self, key: &BlobKey, most: usize) -> Result<Option<Vec<u8>>, StoreError>;
 
+    /// Begins a blob that comes in parts.
+    ///
+    /// # Errors
+    /// What the place says.
+    async fn begin(&self, key: &BlobKey) -> Result<Box<dyn Incoming>, StoreError>;
+
+    /// So many of its bytes, from the one of that number on, fewer where it ends before; `None` where there is no such blob.
+    ///
+    /// # Errors
+    /// What the place says.
+    async fn piece(&self, key: &BlobKey, from: u64, most: usize) -> Result<Option<Vec<u8>>, StoreError>;
+
     /// Removes it, where it is there.
     ///
     /// # Errors
@@ -176,6 +198,15 @@ pub trait Blobs: Send + Sync {
     /// # Errors
     /// What the place says.
     async fn list(&self, scope: &BlobScope, after: Option<&BlobKey>) -> Result<Vec<ListedBlob>, StoreError>;
+}
+
+/// What of a record stays in the blob store when it is read, with references in the places of the strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    Nothing,
+    /// The bytes of files.
+    Files,
+    Everything,
 }
 
 /// The hashes and lengths of what of a record lies in the blob store.
@@ -205,7 +236,7 @@ impl Spilled {
             large, refers, whole, ..
         } = &mut spilled;
         *whole = json.len();
-        let text = rewritten(json, |content| {
+        let text = rewritten(json, |_, content| {
             if let Some(rest) = content.strip_prefix(MARK) {
                 let Some(length) = reference(content).and_then(|(hash, _)| known.get(hash)) else {
                     return Some(format!("{MARK}{ESCAPE}{rest}"));
@@ -233,9 +264,11 @@ impl Spilled {
     }
 }
 
-/// The same JSON text with other contents of its strings: as they stand there, escapes and all.
-fn rewritten(json: &str, mut each: impl FnMut(&str) -> Option<String>) -> String {
+/// The same JSON text with other contents of its strings: as they stand there, escapes and all. `each` is told too whether one is
+/// the value of [`FILE`].
+fn rewritten(json: &str, mut each: impl FnMut(bool, &str) -> Option<String>) -> String {
     let (mut text, mut rest) = (String::new(), json);
+    let mut last = "";
     while let Some((before, after)) = rest.split_once('"') {
         text.push_str(before);
         text.push('"');
@@ -243,12 +276,12 @@ fn rewritten(json: &str, mut each: impl FnMut(&str) -> Option<String>) -> String
             rest = after;
             break;
         };
-        match each(content) {
+        match each(before == ":" && last == FILE, content) {
             Some(other) => text.push_str(&other),
             None => text.push_str(content),
         }
         text.push('"');
-        rest = more;
+        (rest, last) = (more, content);
     }
     text.push_str(rest);
     text
@@ -264,17 +297,24 @@ fn ended(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The hash and length that a reference names.
-fn reference(content: &str) -> Option<(&str, usize)> {
+pub(crate) fn reference(content: &str) -> Option<(&str, usize)> {
     let (hash, length) = content.strip_prefix(MARK)?.split_once(':')?;
     let length = length.parse().ok()?;
     is_hash(hash).then_some((hash, length))
+}
+
+/// How many bytes a file has by what its part holds: base64, or a reference in its place, by which it is up to two bytes more.
+#[must_use]
+pub fn file_size(content: &str) -> usize {
+    let length = reference(content).map_or_else(|| content.trim_end_matches('=').len(), |(_, length)| length);
+    length.saturating_mul(3) / 4
 }
 
 /// The references of a JSON text.
 fn references(json: &str) -> Beside {
     let mut found = Beside::new();
     if json.contains(MARK) {
-        rewritten(json, |content| {
+        rewritten(json, |_, content| {
             let (hash, length) = reference(content)?;
             found.insert(hash.to_owned(), length);
             None
@@ -370,13 +410,12 @@ impl Store {
         }
     }
 
-    /// The JSON of an item with its large strings, and which of them lie in the blob store. `bare`: they stay there, and references
-    /// in their places.
+    /// The JSON of an item with its large strings, but for those that are `left` where they are, and which of them lie in the blob store.
     pub(crate) async fn restored(
         &self,
         (table, key): (&str, &Key),
         json: String,
-        bare: bool,
+        left: Left,
     ) -> Result<(String, Beside), StoreError> {
         if !json.contains(MARK) {
             return Ok((json, Beside::new()));
@@ -390,16 +429,23 @@ impl Store {
                 "it names more of the blob store than was ever written",
             ));
         }
-        let mut large = BTreeMap::new();
-        if !bare {
-            for (hash, length) in &beside {
-                let bytes = self.blob(table, key, (hash, *length)).await?;
-                let content = String::from_utf8(bytes);
-                let content = content.map_err(|_| inconsistent(table, key, "a blob of it is no text"))?;
-                large.insert(hash.clone(), content);
-            }
+        let mut wanted = beside.clone();
+        if left != Left::Nothing {
+            wanted.clear();
+            rewritten(&json, |is_file, content| {
+                let (hash, length) = reference(content).filter(|_| left == Left::Files && !is_file)?;
+                wanted.insert(hash.to_owned(), length);
+                None
+            });
         }
-        let json = rewritten(&json, |content| match reference(content) {
+        let mut large = BTreeMap::new();
+        for (hash, length) in wanted {
+            let bytes = self.blob(table, key, (&hash, length)).await?;
+            let content = String::from_utf8(bytes);
+            let content = content.map_err(|_| inconsistent(table, key, "a blob of it is no text"))?;
+            large.insert(hash, content);
+        }
+        let json = rewritten(&json, |_, content| match reference(content) {
             Some((hash, _)) => large.get(hash).cloned(),
             None => {
                 let rest = content.strip_prefix(MARK)?.strip_prefix(ESCAPE)?;
@@ -470,13 +516,13 @@ mod tests {
     fn strings_end_where_json_says() {
         let json = json!({"a\"": "b\\", "\\": ["\"", "c"]}).to_string();
         let mut seen = Vec::new();
-        let same = rewritten(&json, |content| {
+        let same = rewritten(&json, |_, content| {
             seen.push(content.to_owned());
             None
         });
         assert_eq!(same, json);
         assert_eq!(seen, ["\\\\", "\\\"", "c", "a\\\"", "b\\\\"]);
-        assert_eq!(rewritten("[\"a", |_| Some("never".to_owned())), "[\"a");
+        assert_eq!(rewritten("[\"a", |_, _| Some("never".to_owned())), "[\"a");
     }
 
     fn any_string() -> impl Strategy<Value = String> {

@@ -142,7 +142,7 @@ impl Tasks<'_> {
                 0 => item.body.0.clone(),
                 _ => pieces.concat(),
             };
-            let restored = self.store.restored((self.table(), &place), entry, self.bare);
+            let restored = self.store.restored((self.table(), &place), entry, self.left);
             let (entry, _) = Box::pin(restored).await?;
             let entry: Vec<Event> = parse(self.table(), &place, &entry)?;
             // The first entry may begin with events that are known.

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::Store;
+use crate::blobs::Left;
 
 pub use deliveries::{Delivery, DeliveryFilter, DeliveryState};
 pub use draft::{AnswerDraft, DRAFT_MAX};
@@ -313,8 +314,8 @@ pub struct ClaimedPush {
 #[derive(Clone, Copy)]
 pub struct Tasks<'s> {
     pub(crate) store: &'s Store,
-    /// Whether large things stay in the blob store.
-    pub(crate) bare: bool,
+    /// What stays in the blob store.
+    pub(crate) left: Left,
 }
 
 impl Tasks<'_> {
@@ -322,6 +323,18 @@ impl Tasks<'_> {
     /// wants to know how a task stands. Such a task may be written back: it keeps what it refers to.
     #[must_use]
     pub fn bare(self) -> Self {
-        Self { bare: true, ..self }
+        Self {
+            left: Left::Everything,
+            ..self
+        }
+    }
+
+    /// As [`bare`](Self::bare), but texts are read: for whoever shows tasks. How large a file is says [`file_size`](crate::file_size).
+    #[must_use]
+    pub fn without_files(self) -> Self {
+        Self {
+            left: Left::Files,
+            ..self
+        }
     }
 }

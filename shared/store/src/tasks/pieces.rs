@@ -1,14 +1,16 @@
 //! Bodies that are too large for one item: cut into pieces, and put together again.
 
+use std::borrow::Cow;
+
 use domain::{BLOB_RECORDS, Task, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::item::{TASK, TaskItem, is_piece, task_item};
 use super::{StoredTask, TaskKey, Tasks};
 use crate::StoreError;
-use crate::blobs::Spilled;
+use crate::blobs::{self, Spilled};
 use crate::change::{Change, text};
-use crate::codec::{DOCUMENT_LIMIT, Item, decode, encode, fits, text_of};
+use crate::codec::{DOCUMENT_LIMIT, Item, decode, encode, fits, inconsistent, text_of};
 use crate::dynamo::{Query, ROUNDS, pause};
 use crate::error::unavailable;
 use crate::packed::Packed;
@@ -163,11 +165,27 @@ impl Tasks<'_> {
     /// The task of this item and its body, with what of it lies in the blob store.
     async fn task_of(&self, item: TaskItem, body: String) -> Result<StoredTask, StoreError> {
         let place = item.key();
-        let restored = self.store.restored((self.table(), &place), body, self.bare);
+        let restored = self.store.restored((self.table(), &place), body, self.left);
         let (body, beside) = Box::pin(restored).await?;
         let mut stored = item.with_body(self.table(), &body)?;
         stored.task.kept.beside = beside;
         Ok(stored)
+    }
+
+    /// What a part of this task holds, where a task that was read without its files has a reference.
+    ///
+    /// # Errors
+    /// What the blob store says.
+    pub async fn file<'c>(&self, task: &Task, content: &'c str) -> Result<Cow<'c, str>, StoreError> {
+        let beside = blobs::reference(content).filter(|(hash, _)| task.kept.beside.contains_key(*hash));
+        let Some(reference) = beside else {
+            return Ok(content.into());
+        };
+        let place = TaskKey::from(task).task();
+        let bytes = self.store.blob(self.table(), &place, reference).await?;
+        let text = String::from_utf8(bytes);
+        text.map(Cow::Owned)
+            .map_err(|_| inconsistent(self.table(), &place, "a blob of it is no text"))
     }
 
     /// A task's body as it is to be written, and what of it goes into the blob store.

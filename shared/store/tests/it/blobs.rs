@@ -117,6 +117,63 @@ fn unpacked(item: &Value) -> Value {
 }
 
 #[tokio::test]
+async fn a_file_comes_in_and_goes_out_by_pieces_and_without_its_end_nothing_of_it_is_there() {
+    let (store, _database, folder, _directory) = with_folder().await;
+    let (task, other) = (
+        task_of("acme", "host", "u", now()),
+        task_of("acme", "weather", "u", now()),
+    );
+    created(&store, &task).await;
+    let key = TaskKey::from(&task);
+    let bytes: Vec<u8> = large().into_bytes().repeat(13);
+    let mut file = store.tasks().receive(&key, "one").await.unwrap().unwrap();
+    for piece in bytes.chunks(70_001) {
+        file.write(piece).await.unwrap();
+    }
+    assert_eq!(
+        listed(&folder).await.len(),
+        1,
+        "an unfinished one goes with the rest of its owner"
+    );
+    let kept = file.end().await.unwrap();
+    assert_eq!(kept.size, u64::try_from(bytes.len()).unwrap());
+    let mut back = Vec::new();
+    while let Some(piece) = store
+        .tasks()
+        .piece(&task, &kept.name, (u64::try_from(back.len()).unwrap(), 3_000_000))
+        .await
+        .unwrap()
+        .filter(|piece| !piece.is_empty())
+    {
+        back.extend(piece);
+    }
+    assert!(back == bytes);
+    let twice = store.tasks().receive(&key, "one").await.unwrap().unwrap();
+    assert_eq!(twice.end().await.unwrap().name, kept.name, "by its seed");
+    for (task, name) in [
+        (&other, kept.name.as_str()),
+        (&task, "../one"),
+        (&task, &"0".repeat(64)),
+    ] {
+        assert_eq!(
+            store.tasks().piece(task, name, (0, 9)).await.unwrap(),
+            None,
+            "{name}"
+        );
+    }
+
+    let mut file = store.tasks().receive(&key, "two").await.unwrap().unwrap();
+    file.write(&bytes).await.unwrap();
+    let before = listed(&folder).await.len();
+    drop(file);
+    assert_eq!((before, listed(&folder).await.len()), (2, 1));
+    let of_task = BlobScope::Owner(listed(&folder).await[0].key.owner().to_owned());
+    assert_eq!(folder.list(&of_task, None).await.unwrap().len(), 1);
+    let without = store_testing::start().await.0;
+    assert!(without.tasks().receive(&key, "one").await.unwrap().is_none());
+}
+
+#[tokio::test]
 async fn a_task_with_a_file_is_read_as_it_was_and_each_write_of_it_is_cheap() {
     let (store, database, folder, _directory) = with_folder().await;
     let tasks = store.tasks();

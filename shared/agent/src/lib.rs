@@ -8,11 +8,11 @@
 //! and to [`handle`] for queue events.
 
 pub mod data;
+mod detached;
 mod drafting;
 mod execute_error;
 mod executor;
 mod heap;
-mod lying;
 pub mod measure;
 mod push;
 mod run;
@@ -33,11 +33,11 @@ use domain::{AgentName, Clock, Entropy, Tenant};
 use outbound::Outbound;
 use store::Store;
 
+pub use detached::{ALONE, DetachedFile, detached_name};
 pub use drafting::{DraftPen, Drafting};
 pub use execute_error::ExecuteError;
 pub use executor::{Executor, Outcome};
 pub use heap::on_heap;
-pub use lying::{ALONE, LyingFile, lying_name};
 pub use push::{PushSchedule, wake_deliveries};
 pub use run::{Run, Undisturbed};
 pub use schedule::{BadSchedule, RetrySchedule};

@@ -185,7 +185,7 @@ const KEPT: &str = "switchyard";
 
 impl Part {
     /// The part as one whose file lies beside its task, at an address of ours.
-    pub fn lie_at(&mut self, url: String, (size, sha256): (u64, &str)) {
+    pub fn detach_to(&mut self, url: String, (size, sha256): (u64, &str)) {
         self.content = PartContent::Url(url);
         self.metadata
             .insert(KEPT.to_owned(), json!({"size": size, "sha256": sha256}));
@@ -199,7 +199,7 @@ impl Part {
 
     /// How many bytes the file has that lies beside its task.
     #[must_use]
-    pub fn lying(&self) -> Option<u64> {
+    pub fn detached(&self) -> Option<u64> {
         self.metadata.get(KEPT)?.get("size")?.as_u64()
     }
 

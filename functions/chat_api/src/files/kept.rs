@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::{ALONE, LyingFile};
+use agent::{ALONE, DetachedFile};
 use axum::extract::{RawPathParams, State};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -154,7 +154,7 @@ pub(crate) async fn of_task(
     let part = place.and_then(|place| at(&task, place));
     let part = part.ok_or(RouteError::NotFound)?;
     let (media, name) = (part.media_type.as_deref(), part.filename.as_deref());
-    if let Some(file) = LyingFile::open(&room.store, &task, part, &headers).await? {
+    if let Some(file) = DetachedFile::open(&room.store, &task, part, &headers).await? {
         let is_it = |media: &&str| file.beginning().is_none_or(|bytes| !contradicts(media, bytes));
         let media = media.filter(is_it);
         let mut response = file.into_response();

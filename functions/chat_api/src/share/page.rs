@@ -146,8 +146,8 @@ fn result(artifact: &Artifact, answer: &str, room: &mut usize) -> String {
     let mut html = String::new();
     for part in &artifact.parts {
         match &part.content {
-            PartContent::Url(_) if part.lying().is_some() => {
-                html.push_str(&not_shared(part, part.lying().unwrap_or_default()));
+            PartContent::Url(_) if part.detached().is_some() => {
+                html.push_str(&not_shared(part, part.detached().unwrap_or_default()));
             }
             PartContent::Text(text) | PartContent::Url(text) if !answer.contains(text.trim()) => {
                 html.push_str(&block(text, room));

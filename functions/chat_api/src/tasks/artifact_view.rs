@@ -45,8 +45,8 @@ fn part(part: &Part, file: impl FnOnce() -> Option<Url>) -> Value {
             ("bytes", json!(store::file_size(base64)))
         }
         // The address is that for A2A's callers.
-        PartContent::Url(url) if part.lying().is_some() => {
-            shown.insert("bytes".to_owned(), json!(part.lying()));
+        PartContent::Url(url) if part.detached().is_some() => {
+            shown.insert("bytes".to_owned(), json!(part.detached()));
             ("url", json!(file().map_or_else(|| url.clone(), Url::into)))
         }
         PartContent::Url(url) if is_of_the_web(url) => ("url", json!(url)),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use store::{BlobKey, Blobs as _};
 
-use super::world::{Browser, LARGE_SIZE, LYING, World, last_card, says};
+use super::world::{Browser, DETACHED, LARGE_SIZE, World, last_card, says};
 
 const PNG: &str = "iVBORw0KGgo=";
 const JPEG: &str = "/9j/4A==";
@@ -196,7 +196,7 @@ async fn a_file_that_lies_beside_a_task_goes_out_by_pieces_to_its_owner_alone() 
         .chunks();
     let id = last_card(&chunks)["taskId"].as_str().unwrap().to_owned();
     world.work().await;
-    let key = BlobKey::parse(&format!("acme#host#task#{id}/{LYING}")).unwrap();
+    let key = BlobKey::parse(&format!("acme#host#task#{id}/{DETACHED}")).unwrap();
     let size = usize::try_from(LARGE_SIZE).unwrap();
     let bytes = "0123456789".repeat(size / 10);
     world.blobs.put(&key, bytes.as_bytes()).await.unwrap();

@@ -179,7 +179,7 @@ impl Executor for Script {
             },
             // It lies where a test puts it.
             "large" => Outcome::Completed {
-                artifacts: vec![Artifact::new("large", vec![lying(run.task().id)])],
+                artifacts: vec![Artifact::new("large", vec![detached(run.task().id)])],
                 say: None,
             },
             "fail" => Outcome::Failed("It broke.".into()),
@@ -256,16 +256,16 @@ impl Executor for Script {
 }
 
 /// A file of 9 MB that lies beside a task.
-fn lying(task: TaskId) -> Part {
-    let url = format!("http://127.0.0.1:3000/t/acme/api/tasks/{task}/files/{}", LYING);
+fn detached(task: TaskId) -> Part {
+    let url = format!("http://127.0.0.1:3000/t/acme/api/tasks/{task}/files/{}", DETACHED);
     let mut part = file(0);
     part.media_type = Some("image/png".to_owned());
-    part.lie_at(url, (LARGE_SIZE, ""));
+    part.detach_to(url, (LARGE_SIZE, ""));
     part
 }
 
 /// What that is called, and how large it is.
-pub(super) const LYING: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+pub(super) const DETACHED: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 pub(super) const LARGE_SIZE: u64 = 9_000_000;
 
 /// A file of 18 KB.

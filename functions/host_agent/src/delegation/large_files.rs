@@ -63,7 +63,7 @@ pub(crate) async fn task(
         match taken.get(name) {
             Some(Fate::Kept(file)) => {
                 let place = place_of(on, on.task.id, &file.name);
-                part.lie_at(place, (file.size, &file.sha256));
+                part.detach_to(place, (file.size, &file.sha256));
             }
             Some(Fate::TooLarge(bytes)) => part.leave_out(*bytes),
             None => {}

@@ -22,7 +22,7 @@ pub(crate) fn text_of(job: &Job) -> String {
     let parts = job.artifacts.iter().flat_map(|artifact| &artifact.parts);
     let data = parts.filter_map(|part| match &part.content {
         PartContent::Data(value) => Some(value.to_string()),
-        PartContent::Url(url) if part.lying().is_none() => Some(url.clone()),
+        PartContent::Url(url) if part.detached().is_none() => Some(url.clone()),
         PartContent::Text(_) | PartContent::Raw(_) | PartContent::Url(_) => None,
     });
     let data: String = data

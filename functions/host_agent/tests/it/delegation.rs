@@ -182,7 +182,7 @@ async fn large_files_of_a_result_lie_beside_the_task_and_without_a_place_for_the
         }
         assert_eq!(state, TaskState::Completed, "{text}");
         assert_eq!(
-            (parts.len(), parts[0].lying(), parts[1].lying()),
+            (parts.len(), parts[0].detached(), parts[1].detached()),
             (4, Some(1_200_000), Some(900_000))
         );
         let PartContent::Url(url) = &parts[0].content else {

@@ -6,7 +6,7 @@ use http::HeaderMap;
 use store::{StoreError, StoredTask, TaskKey, Tasks};
 
 use crate::Agent;
-use crate::lying::{LyingFile, lying_name};
+use crate::detached::{DetachedFile, detached_name};
 
 /// The caller's task, or `TaskNotFound`, whatever the reason.
 pub(crate) async fn owned(agent: &Agent, caller: &Caller, id: &str) -> Result<StoredTask, A2aError> {
@@ -33,13 +33,13 @@ pub(crate) async fn file(
     caller: &Caller,
     (id, name): (&str, &str),
     headers: &HeaderMap,
-) -> Result<LyingFile, A2aError> {
+) -> Result<DetachedFile, A2aError> {
     let tasks = agent.store.tasks().without_files();
     let task = owned_of(tasks, agent, caller, id).await?.task;
     let mut parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
-    let part = parts.find(|part| lying_name(part) == Some(name));
+    let part = parts.find(|part| detached_name(part) == Some(name));
     let part = part.ok_or_else(no_such_file)?;
-    let file = LyingFile::open(&agent.store, &task, part, headers).await;
+    let file = DetachedFile::open(&agent.store, &task, part, headers).await;
     file.map_err(failed)?.ok_or_else(no_such_file)
 }
 

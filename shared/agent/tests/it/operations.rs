@@ -109,15 +109,15 @@ async fn a_list_holds_the_callers_own_tasks_newest_first() {
 }
 
 /// What a file is called whose seed is `one`.
-const LYING: &str = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed";
+const DETACHED: &str = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed";
 
 #[tokio::test]
 async fn a_list_that_shows_no_files_reads_none_and_a_file_beside_a_task_goes_to_its_caller() {
     let script = |_, run: &mut agent::Run| {
-        let mut lying = Part::text("");
-        let url = format!("{URL}/tasks/{}/files/{LYING}", run.task().id);
-        lying.lie_at(url, (6, ""));
-        let parts = vec![Part::new(PartContent::Raw("QUJD".repeat(9_000))), lying];
+        let mut detached = Part::text("");
+        let url = format!("{URL}/tasks/{}/files/{DETACHED}", run.task().id);
+        detached.detach_to(url, (6, ""));
+        let parts = vec![Part::new(PartContent::Raw("QUJD".repeat(9_000))), detached];
         Ok(Outcome::Completed {
             artifacts: vec![Artifact::new("a", parts)],
             say: None,
@@ -137,7 +137,7 @@ async fn a_list_that_shows_no_files_reads_none_and_a_file_beside_a_task_goes_to_
     file.write(b"abcdef").await.unwrap();
     file.end().await.unwrap();
     for prefix in ["", "/v1", "/acme"] {
-        let path = format!("{prefix}/tasks/{id}/files/{LYING}");
+        let path = format!("{prefix}/tasks/{id}/files/{DETACHED}");
         let found = bench.ask(Some("ann"), Request::get(&path), "").await;
         assert_eq!(found.status(), StatusCode::OK, "{path}");
         assert_eq!(found.headers()["content-disposition"], "attachment");
@@ -156,7 +156,7 @@ async fn a_list_that_shows_no_files_reads_none_and_a_file_beside_a_task_goes_to_
         json!({"historyLength": 0, "includeArtifacts": true}),
     );
     assert_eq!(whole.await["error"]["code"], -32603, "its files cannot be read");
-    let path = format!("/tasks/{id}/files/{LYING}");
+    let path = format!("/tasks/{id}/files/{DETACHED}");
     let gone = bench.ask(Some("ann"), Request::get(&path), "").await;
     assert_eq!(
         gone.status(),

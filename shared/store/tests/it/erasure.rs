@@ -10,8 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use domain::{Artifact, ChatId, GrantKey, TaskState};
 use miniz_oxide::inflate::decompress_to_vec;
 use store::{
-    Adopted, BlobKey, BlobScope, Blobs, ConsentWrite, Erasure, Folder, GivenGrant, ListedBlob, Opened,
-    Person, Profile, PushSubscription, Pushes, Session, Share, StoredMessage, Verdict, person_id,
+    Adopted, BlobKey, BlobScope, Blobs, ConsentWrite, Erasure, Folder, GivenGrant, Incoming, ListedBlob,
+    Opened, Person, Profile, PushSubscription, Pushes, Session, Share, StoredMessage, Verdict, person_id,
 };
 use store_testing::{Database, Death, Fate};
 
@@ -249,6 +249,14 @@ impl Blobs for Mortal {
 
     async fn get(&self, key: &BlobKey, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
         self.1.request(self.0.get(key, most)).await
+    }
+
+    async fn begin(&self, key: &BlobKey) -> Result<Box<dyn Incoming>, StoreError> {
+        self.1.request(self.0.begin(key)).await
+    }
+
+    async fn piece(&self, key: &BlobKey, from: u64, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        self.1.request(self.0.piece(key, from, most)).await
     }
 
     async fn delete(&self, key: &BlobKey) -> Result<(), StoreError> {

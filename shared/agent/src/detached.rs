@@ -19,22 +19,22 @@ pub const ALONE: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
 
 /// What a file is called that lies beside its task: the end of its address.
 #[must_use]
-pub fn lying_name(part: &Part) -> Option<&str> {
+pub fn detached_name(part: &Part) -> Option<&str> {
     match &part.content {
-        PartContent::Url(url) if part.lying().is_some() => url.rsplit_once('/').map(|(_, name)| name),
+        PartContent::Url(url) if part.detached().is_some() => url.rsplit_once('/').map(|(_, name)| name),
         _ => None,
     }
 }
 
 /// A file on its way out, or the range of it that is asked for (RFC 9110 §14.2).
-pub struct LyingFile {
+pub struct DetachedFile {
     size: u64,
     range: Option<Option<(u64, u64)>>,
     first: Bytes,
     rest: Outgoing,
 }
 
-impl LyingFile {
+impl DetachedFile {
     /// Opens the file of a part of this task; none where there is none.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl LyingFile {
         part: &Part,
         headers: &HeaderMap,
     ) -> Result<Option<Self>, StoreError> {
-        let Some((name, size)) = lying_name(part).zip(part.lying().filter(|size| *size > 0)) else {
+        let Some((name, size)) = detached_name(part).zip(part.detached().filter(|size| *size > 0)) else {
             return Ok(None);
         };
         let range = headers.get(RANGE).and_then(|range| range.to_str().ok());
@@ -81,7 +81,7 @@ impl LyingFile {
     }
 }
 
-impl IntoResponse for LyingFile {
+impl IntoResponse for DetachedFile {
     /// The file as an attachment, of which nobody says what it is.
     fn into_response(self) -> Response {
         let told = |text: String| HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("bytes"));

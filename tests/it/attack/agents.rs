@@ -549,11 +549,11 @@ const REST: [&str; 3] = ["", "/v1", "/{tenant}"];
 
 fn rest(prefix: &'static str, operations: &mut Vec<Operation>) {
     let path = |path: &str| -> &'static str { String::leak(format!("{prefix}{path}")) };
-    // What an agent does not do, and a task that is over, have statuses of their own in 0.3.
-    let (not_done, not_canceled) = if prefix == "/v1" {
-        (Is(501), Is(409))
+    // What an agent does not do, a task that is over, and what is asked wrongly have statuses of their own in 0.3.
+    let (not_done, not_canceled, no_file) = if prefix == "/v1" {
+        (Is(501), Is(409), Is(422))
     } else {
-        (Is(400), Is(400))
+        (Is(400), Is(400), Is(400))
     };
     let (done, over) = ([Is(200); 3], [Is(200), not_done, not_done]);
     // Below a tenant's name everything is that tenant's callers' alone.
@@ -591,7 +591,7 @@ fn rest(prefix: &'static str, operations: &mut Vec<Operation>) {
         (
             ("GET", "/tasks/{id}/files/{file}", "get file"),
             none,
-            [Is(400); 3],
+            [no_file; 3],
         ),
         (("GET", task, "subscribe"), none, over),
         (("POST", task, "subscribe"), none, over),

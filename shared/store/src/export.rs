@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::Days;
-use domain::{AgentName, ChatId, OWN_AGENTS, Owner, Task, Tenant, Timestamp};
+use domain::{AgentName, ChatId, OWN_AGENTS, Owner, PartContent, Task, Tenant, Timestamp};
 use serde_json::{Value, json};
-use tar::{Builder, Header};
+use sha2::{Digest as _, Sha256};
+use tar::Header;
 use tokio::sync::mpsc::Sender;
 
 use crate::audit::AuditQuery;
-use crate::blobs::{BLOB_MAX, hash_of};
+use crate::blobs::{BLOB_MAX, hash_of, hex};
 use crate::change::text;
 use crate::codec::{Key, key_of, text_of};
 use crate::dynamo::Query;
@@ -26,6 +27,8 @@ use crate::{Chat, PageRequest, Store, StoreError, StoredMessage, USAGE_DAYS_MAX,
 
 /// From so many bytes on, lines go into the archive as a part.
 const PART: usize = 4 * 1024 * 1024;
+/// Bytes of a block of an archive.
+const BLOCK: usize = 512;
 /// Records of a page: tasks may be large, other things are small.
 const TASKS: u32 = 10;
 const OTHERS: u32 = 100;
@@ -39,7 +42,6 @@ pub struct Export<'s> {
 
 /// An archive under way.
 struct Archive {
-    tar: Builder<Vec<u8>>,
     out: Sender<Vec<u8>>,
     at: Timestamp,
     /// What is in it: lengths and hashes by names.
@@ -50,16 +52,36 @@ struct Archive {
 
 impl Archive {
     async fn add(&mut self, name: String, bytes: &[u8]) -> Result<(), StoreError> {
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        self.begin(&name, size).await?;
+        self.send(bytes.to_vec()).await?;
+        self.filled(name, size, &hash_of(bytes)).await
+    }
+
+    /// Begins an entry, behind which so many bytes are sent.
+    async fn begin(&mut self, name: &str, size: u64) -> Result<(), StoreError> {
         let mut header = Header::new_ustar();
-        header.set_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        header.set_path(name).map_err(unavailable("Export"))?;
+        header.set_size(size);
         header.set_mode(0o600);
         header.set_mtime(u64::try_from(self.at.seconds()).unwrap_or_default());
-        let added = self.tar.append_data(&mut header, &name, bytes);
-        added.map_err(unavailable("Export"))?;
-        let told = json!({ "bytes": bytes.len(), "sha256": hash_of(bytes) });
+        header.set_cksum();
+        self.send(header.as_bytes().to_vec()).await
+    }
+
+    /// Ends an entry whose bytes were sent: to whole blocks, and named in the manifest.
+    async fn filled(&mut self, name: String, size: u64, sha256: &str) -> Result<(), StoreError> {
+        let over = usize::try_from(size).unwrap_or_default() % BLOCK;
+        let told = json!({ "bytes": size, "sha256": sha256 });
         self.entries.insert(name, told);
-        let written = std::mem::take(self.tar.get_mut());
-        self.out.send(written).await.map_err(unavailable("Export"))
+        match over {
+            0 => Ok(()),
+            over => self.send(vec![0; BLOCK - over]).await,
+        }
+    }
+
+    async fn send(&mut self, bytes: Vec<u8>) -> Result<(), StoreError> {
+        self.out.send(bytes).await.map_err(unavailable("Export"))
     }
 
     async fn line(&mut self, of: &'static str, line: &Value) -> Result<(), StoreError> {
@@ -89,8 +111,8 @@ impl Archive {
         });
         self.add("manifest.json".to_owned(), manifest.to_string().as_bytes())
             .await?;
-        let rest = self.tar.into_inner().map_err(unavailable("Export"))?;
-        self.out.send(rest).await.map_err(unavailable("Export"))
+        // Two blocks of nothing are its end.
+        self.send(vec![0; 2 * BLOCK]).await
     }
 }
 
@@ -106,7 +128,6 @@ impl Export<'_> {
         out: Sender<Vec<u8>>,
     ) -> Result<(), StoreError> {
         let mut archive = Archive {
-            tar: Builder::new(Vec::new()),
             out,
             at: now,
             entries: BTreeMap::new(),
@@ -283,12 +304,47 @@ impl Export<'_> {
                 let listed = Box::pin(listed).await?;
                 for task in &listed.items {
                     archive.line("tasks", &told(task)).await?;
+                    self.results(archive, task).await?;
                 }
                 page.cursor = listed.next;
                 if page.cursor.is_none() {
                     break;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// The files of a task's results that lie beside it, each by pieces.
+    async fn results(&self, archive: &mut Archive, task: &Task) -> Result<(), StoreError> {
+        for part in task.artifacts.iter().flat_map(|artifact| &artifact.parts) {
+            let PartContent::Url(url) = &part.content else {
+                continue;
+            };
+            let Some((size, (_, name))) = part.detached().zip(url.rsplit_once('/')) else {
+                continue;
+            };
+            let path = format!("results/{}/{name}", task.id);
+            let tasks = self.store.tasks();
+            let piece = |from| tasks.piece(task, name, (from, PART));
+            // Where it went meanwhile, with its task, there is none.
+            let Some(mut bytes) = piece(0).await?.filter(|_| !archive.entries.contains_key(&path)) else {
+                continue;
+            };
+            archive.begin(&path, size).await?;
+            let (mut hash, mut at) = (Sha256::new(), 0);
+            loop {
+                hash.update(&bytes);
+                at += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+                archive.send(std::mem::take(&mut bytes)).await?;
+                if at >= size {
+                    break;
+                }
+                bytes = piece(at).await?.filter(|more| !more.is_empty()).ok_or_else(|| {
+                    unavailable("Export")(std::io::Error::from(std::io::ErrorKind::UnexpectedEof))
+                })?;
+            }
+            archive.filled(path, size, &hex(&hash.finalize())).await?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use domain::{ChatId, GrantKey, SettingChange};
+use domain::{Artifact, ChatId, GrantKey, SettingChange};
 use sha2::{Digest as _, Sha256};
 use store::audit::{Action, Actor};
 use store::{CardSignature, GivenGrant, Health, Opened, RegisteredAgent, Share, StoredMessage, User};
@@ -15,6 +15,8 @@ use crate::*;
 /// What no archive may have.
 const SECRETS: [&str; 4] = ["pass-hash", "sealed-token", "one-1", "share-link"];
 const OTHERS: &str = "only-globex";
+/// How often a result repeats its words: it has two pieces.
+const RESULT: usize = 700_000;
 
 async fn archive(store: &Store, of: &Tenant) -> Vec<u8> {
     let (send, mut receive) = tokio::sync::mpsc::channel(1);
@@ -105,6 +107,14 @@ async fn fill(store: &Store, of: &str, words: &str) {
     assert_eq!(added.unwrap(), store::Added::New);
     let mut task = task_of(of.name(), "host", "ada", now());
     task.history[0].parts.push(Part::text(words.repeat(3000)));
+    let key = TaskKey::from(&task);
+    let mut file = store.tasks().receive(&key, "one").await.unwrap().unwrap();
+    file.write(&words.repeat(RESULT).into_bytes()).await.unwrap();
+    let kept = file.end().await.unwrap();
+    let mut result = Part::text("");
+    let url = format!("https://host.example/tasks/{}/files/{}", task.id, kept.name);
+    result.detach_to(url, (kept.size, &kept.sha256));
+    task.artifacts.push(Artifact::new("large", vec![result]));
     let id = message_id(&task.id.to_string());
     let push = push_config("p");
     let new = NewRecord {
@@ -204,6 +214,12 @@ async fn an_archive_has_all_of_its_tenant_no_secret_and_nothing_of_another() {
     let large = "of-acme".repeat(3000);
     let has_large = |task: &Value| task["history"][0]["parts"].to_string().contains(&large);
     assert!(lines(&found, "tasks").iter().any(has_large));
+    let results = found.iter().filter(|(name, _)| name.starts_with("results/"));
+    let results: Vec<&Vec<u8>> = results.map(|(_, content)| content).collect();
+    assert!(
+        results == [&"of-acme".repeat(RESULT).into_bytes()],
+        "what lies beside its task"
+    );
     assert_eq!(lines(&found, "chats").len(), 2);
     assert_eq!(lines(&found, "feedback").len(), 2);
     assert_eq!(

@@ -95,6 +95,18 @@ const AT_NIGHT: [&str; 3] = [
 /// What a policy allows and no walk here needs, with the reason that it is there nevertheless.
 const FOR_OTHER_DAYS: &[(&str, &str, &str, &str)] = &[
     (
+        "TaskSweeperFunction",
+        "SealedEntries",
+        "s3:PutObject",
+        "the stage locks sealed entries of the audit",
+    ),
+    (
+        "ChatApiFunction",
+        "LargeThingsOfTheHost",
+        "s3:GetObject",
+        "somebody opens a file of a result",
+    ),
+    (
         "ChatApiFunction",
         "LargeThingsOfTheErased",
         "s3:PutObject",

@@ -33,8 +33,11 @@ const CERTAIN_FROM: f32 = 5.1;
 /// More than so well, and so far ahead, says nothing more.
 const FIT_MAX: f32 = 3.0;
 const AHEAD_MAX: f32 = 1.0;
-/// How much better than any other, by words alone.
-const CLEARLY: f32 = 0.4;
+/// How much better than any other, to be sent by that alone where below this speaks for its destroying something; the same where words
+/// alone are read.
+const CLEARLY: f32 = 0.6;
+const HARMLESS: f32 = -0.6;
+const CLEARLY_BY_WORDS: f32 = 0.4;
 /// How far behind the best another may be to be offered as well.
 const BESIDE: f32 = 1.2;
 /// Most agents that are offered.
@@ -491,14 +494,18 @@ impl Told<'_> {
         best(self.whole) < NEAR && self.readings.iter().all(|piece| best(piece) < NEAR)
     }
 
-    /// Whether the text is surely for the agent that it fits best. Words alone know no more than how well it fits.
+    /// Whether the text is surely for the agent that it fits best: it fits well and is clearly ahead, or all that speaks for it is enough.
     fn is_certain(&self, best: f32, second: f32) -> bool {
+        let ahead = best - second;
         if self.is_by_words {
-            return best >= FITS && best - second >= CLEARLY;
+            return best >= FITS && ahead >= CLEARLY_BY_WORDS;
+        }
+        if best >= FITS && ahead >= CLEARLY && self.whole.destroys < HARMLESS {
+            return true;
         }
         let speaks = [
             best.min(FIT_MAX),
-            (best - second).min(AHEAD_MAX),
+            ahead.min(AHEAD_MAX),
             self.whole.destroys,
             self.whole.of(Act::Cancel),
         ];

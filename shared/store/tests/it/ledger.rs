@@ -35,7 +35,8 @@ async fn admit(store: &Store, task: &Task, all: Quota, own: Quota) -> Admitted {
 
 fn over(limit: Limit, whose: Whose, most: u64) -> Admitted {
     let until = match limit {
-        Limit::TasksPerDay => next_day(now()),
+        // Where there are none, they are paused.
+        Limit::TasksPerDay if most > 0 => next_day(now()),
         _ => later(10),
     };
     Admitted::No(OverQuota {

